@@ -1,0 +1,71 @@
+package f32
+
+// The packed form of B: the steps of K in blocks of depth; in a block, panels of nr columns; in a panel, the nr
+// values of each step side by side, with zeros after column N.
+
+// width is N rounded up to whole panels.
+func (j *matmulJob) width() int { return (j.N + j.nr - 1) / j.nr * j.nr }
+
+// packWork is the number of values of B below which one thread packs it.
+const packWork = 1 << 15
+
+// pack fills j.panels.
+func (j *matmulJob) pack(threads int) {
+	j.panels = grow(j.panels, j.K*j.width())
+	n := j.width() / j.nr
+	grain := n
+	if threads > 1 && j.K*j.N > packWork {
+		grain = (n + threads - 1) / threads
+	}
+	For(n, grain, (*packer)(j))
+}
+
+// packer packs a range of panels.
+type packer matmulJob
+
+// Range packs panels lo to hi, in every block of K.
+func (j *packer) Range(lo, hi int) {
+	width := (*matmulJob)(j).width()
+	for p0 := 0; p0 < j.K; p0 += depth {
+		k := min(depth, j.K-p0)
+		for n := lo * j.nr; n < hi*j.nr; n += j.nr {
+			dst := j.panels[p0*width+n*k:][:k*j.nr]
+			cols := min(j.nr, j.N-n)
+			if j.Op == NT {
+				packColumns(dst, j.nr, j.B[n*j.LDB+p0:], j.LDB, k, cols)
+			} else {
+				packRows(dst, j.nr, j.B[p0*j.LDB+n:], j.LDB, k, cols)
+			}
+		}
+	}
+}
+
+// packRows equals dst[p*nr+c] = b[p*ldb+c] for p < k and c < cols, and zero for the other c < nr.
+func packRows(dst []float32, nr int, b []float32, ldb, k, cols int) {
+	for p := range k {
+		row := dst[p*nr : p*nr+nr]
+		copy(row[:cols], b[p*ldb:])
+		clear(row[cols:])
+	}
+}
+
+// packColumns equals dst[p*nr+c] = b[c*ldb+p] for p < k and c < cols, and zero for the other c < nr.
+func packColumns(dst []float32, nr int, b []float32, ldb, k, cols int) {
+	if cols < nr {
+		clear(dst)
+	}
+	c := 0
+	for ; c+4 <= cols; c += 4 {
+		b0, b1 := b[c*ldb:][:k], b[(c+1)*ldb:][:k]
+		b2, b3 := b[(c+2)*ldb:][:k], b[(c+3)*ldb:][:k]
+		for p, x := range b0 {
+			q := (*[4]float32)(dst[p*nr+c:])
+			q[0], q[1], q[2], q[3] = x, b1[p], b2[p], b3[p]
+		}
+	}
+	for ; c < cols; c++ {
+		for p, x := range b[c*ldb:][:k] {
+			dst[p*nr+c] = x
+		}
+	}
+}
