@@ -77,6 +77,10 @@ func (r *Recorder) Sync(s Stream) error {
 	return nil
 }
 
+// Pending says whether work issued to s may still be running: nothing has
+// waited for it since.
+func (r *Recorder) Pending(s Stream) bool { return r.pending[s] }
+
 // Drain waits for whatever may still be running, and counts nothing: it is for
 // harnesses that end a measurement, not for work.
 func (r *Recorder) Drain() error {

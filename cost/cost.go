@@ -1,0 +1,85 @@
+// Package cost computes the lengths of a batch's routes, in the ways a trainer
+// may do it: a plain loop on the host, one route at a time on the device,
+// padded and vectorised on the device, or one kernel for everything. All give
+// the same costs; what they launch, copy and wait for differs.
+//
+//  1. Variants lists them; Named finds one by name.
+//  2. Open makes a Method on a recorder's device.
+//  3. Load puts a batch's distances where the method reads them; Cost computes;
+//     Costs brings the result to the host.
+package cost
+
+import (
+	"fmt"
+
+	"gputax/device"
+	"gputax/vrp"
+)
+
+// Method computes route costs in one way. It may be used for many batches, one
+// after the other.
+type Method interface {
+	// Load makes the distances of b available to Cost.
+	Load(b *vrp.Batch) error
+	// Cost computes the cost of each route on the batch loaded last. Device
+	// work may still be running when it returns.
+	Cost(r *vrp.Routes) error
+	// Costs waits for the last Cost and copies its result to dst, one number a
+	// route.
+	Costs(dst []float32) error
+	// Close frees what the method holds.
+	Close() error
+}
+
+// Variant is one way, by name.
+type Variant struct {
+	Name  string
+	About string
+	Open  func(rec *device.Recorder) (Method, error)
+}
+
+// Variants are all ways, the reference first. A new one is a file of its own
+// and a line here.
+var Variants = []Variant{
+	{"loop", "a plain loop on the host; nothing moves", openLoop},
+	{"per_route", "on the device, one route and one edge at a time", openPerRoute},
+	{"per_route_item", "the same, and every route's cost read back by itself", openPerRouteItem},
+	{"padded", "on the device: pad, mask, stack, index, gather, sum", openPadded},
+	{"fused", "on the device: one copy and one kernel for the batch", openFused},
+}
+
+// Names are the names of Variants.
+func Names() []string {
+	names := make([]string, len(Variants))
+	for i, v := range Variants {
+		names[i] = v.Name
+	}
+	return names
+}
+
+// Named is the variant of that name.
+func Named(name string) (Variant, error) {
+	for _, v := range Variants {
+		if v.Name == name {
+			return v, nil
+		}
+	}
+	return Variant{}, fmt.Errorf("cost: no variant %q; there are %q", name, Names())
+}
+
+// checkRoutes refuses routes that would read outside the distances of b.
+func checkRoutes(b *vrp.Batch, r *vrp.Routes) error {
+	if b == nil {
+		return fmt.Errorf("cost: no batch is loaded")
+	}
+	if r.Len() != b.B {
+		return fmt.Errorf("cost: %d routes for a batch of %d instances", r.Len(), b.B)
+	}
+	nodes := uint32(b.Nodes())
+	for _, v := range r.Nodes {
+		if uint32(v) >= nodes {
+			return fmt.Errorf("cost: a route visits node %d; there are %d", v, nodes)
+		}
+	}
+	return nil
+}
