@@ -99,3 +99,33 @@ func gemmRow1x16AVX512(k int, a []float32, lda int, b []float32, ldb int, c []fl
 
 // gemmCol1x16AVX512 updates a 1x16 tile of C: see gemmFunc; A(i,p) is a[p*lda+i].
 func gemmCol1x16AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+
+// gemmRow6x8SSE updates a 6x8 tile of C: see gemmFunc; A(i,p) is a[i*lda+p].
+func gemmRow6x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+
+// gemmCol6x8SSE updates a 6x8 tile of C: see gemmFunc; A(i,p) is a[p*lda+i].
+func gemmCol6x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+
+// gemmRow4x8SSE updates a 4x8 tile of C: see gemmFunc; A(i,p) is a[i*lda+p].
+func gemmRow4x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+
+// gemmCol4x8SSE updates a 4x8 tile of C: see gemmFunc; A(i,p) is a[p*lda+i].
+func gemmCol4x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+
+// gemmRow3x8SSE updates a 3x8 tile of C: see gemmFunc; A(i,p) is a[i*lda+p].
+func gemmRow3x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+
+// gemmCol3x8SSE updates a 3x8 tile of C: see gemmFunc; A(i,p) is a[p*lda+i].
+func gemmCol3x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+
+// gemmRow2x8SSE updates a 2x8 tile of C: see gemmFunc; A(i,p) is a[i*lda+p].
+func gemmRow2x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+
+// gemmCol2x8SSE updates a 2x8 tile of C: see gemmFunc; A(i,p) is a[p*lda+i].
+func gemmCol2x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+
+// gemmRow1x8SSE updates a 1x8 tile of C: see gemmFunc; A(i,p) is a[i*lda+p].
+func gemmRow1x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+
+// gemmCol1x8SSE updates a 1x8 tile of C: see gemmFunc; A(i,p) is a[p*lda+i].
+func gemmCol1x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)

@@ -3489,3 +3489,1247 @@ store:
 	VMOVUPS Z0, (AX)
 	VZEROUPPER
 	RET
+
+// func gemmRow6x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+// Requires: SSE
+TEXT ·gemmRow6x8SSE(SB), NOSPLIT, $0-136
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000001, AX
+	JZ     zero
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS (AX), X0
+	MOVUPS 16(AX), X1
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X2
+	MOVUPS 16(AX), X3
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X4
+	MOVUPS 16(AX), X5
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X6
+	MOVUPS 16(AX), X7
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X8
+	MOVUPS 16(AX), X9
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X10
+	MOVUPS 16(AX), X11
+	JMP    start
+
+zero:
+	XORPS X0, X0
+	XORPS X1, X1
+	XORPS X2, X2
+	XORPS X3, X3
+	XORPS X4, X4
+	XORPS X5, X5
+	XORPS X6, X6
+	XORPS X7, X7
+	XORPS X8, X8
+	XORPS X9, X9
+	XORPS X10, X10
+	XORPS X11, X11
+
+start:
+	MOVQ  k+0(FP), AX
+	TESTQ AX, AX
+	JZ    done
+	MOVQ  lda+32(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  ldb+64(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_base+8(FP), BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	MOVQ  b_base+40(FP), DI
+
+loop:
+	MOVUPS (DI), X12
+	MOVUPS 16(DI), X13
+	MOVSS  (BX), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X15
+	MULPS  X14, X15
+	ADDPS  X15, X0
+	MOVAPS X13, X15
+	MULPS  X14, X15
+	ADDPS  X15, X1
+	MOVSS  (BX)(CX*1), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X15
+	MULPS  X14, X15
+	ADDPS  X15, X2
+	MOVAPS X13, X15
+	MULPS  X14, X15
+	ADDPS  X15, X3
+	MOVSS  (BX)(CX*2), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X15
+	MULPS  X14, X15
+	ADDPS  X15, X4
+	MOVAPS X13, X15
+	MULPS  X14, X15
+	ADDPS  X15, X5
+	MOVSS  (SI), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X15
+	MULPS  X14, X15
+	ADDPS  X15, X6
+	MOVAPS X13, X15
+	MULPS  X14, X15
+	ADDPS  X15, X7
+	MOVSS  (SI)(CX*1), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X15
+	MULPS  X14, X15
+	ADDPS  X15, X8
+	MOVAPS X13, X15
+	MULPS  X14, X15
+	ADDPS  X15, X9
+	MOVSS  (SI)(CX*2), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X12
+	MULPS  X14, X12
+	ADDPS  X12, X10
+	MOVAPS X13, X12
+	MULPS  X14, X12
+	ADDPS  X12, X11
+	ADDQ   DX, DI
+	ADDQ   $0x04, BX
+	ADDQ   $0x04, SI
+	DECQ   AX
+	JNZ    loop
+
+done:
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000002, AX
+	JZ     relu
+	MOVQ   bias_base+104(FP), CX
+	MOVUPS (CX), X12
+	ADDPS  X12, X0
+	ADDPS  X12, X2
+	ADDPS  X12, X4
+	ADDPS  X12, X6
+	ADDPS  X12, X8
+	ADDPS  X12, X10
+	MOVUPS 16(CX), X12
+	ADDPS  X12, X1
+	ADDPS  X12, X3
+	ADDPS  X12, X5
+	ADDPS  X12, X7
+	ADDPS  X12, X9
+	ADDPS  X12, X11
+
+relu:
+	TESTQ  $0x00000004, AX
+	JZ     store
+	XORPS  X12, X12
+	MOVAPS X12, X13
+	MAXPS  X0, X13
+	MOVAPS X13, X0
+	MOVAPS X12, X13
+	MAXPS  X1, X13
+	MOVAPS X13, X1
+	MOVAPS X12, X13
+	MAXPS  X2, X13
+	MOVAPS X13, X2
+	MOVAPS X12, X13
+	MAXPS  X3, X13
+	MOVAPS X13, X3
+	MOVAPS X12, X13
+	MAXPS  X4, X13
+	MOVAPS X13, X4
+	MOVAPS X12, X13
+	MAXPS  X5, X13
+	MOVAPS X13, X5
+	MOVAPS X12, X13
+	MAXPS  X6, X13
+	MOVAPS X13, X6
+	MOVAPS X12, X13
+	MAXPS  X7, X13
+	MOVAPS X13, X7
+	MOVAPS X12, X13
+	MAXPS  X8, X13
+	MOVAPS X13, X8
+	MOVAPS X12, X13
+	MAXPS  X9, X13
+	MOVAPS X13, X9
+	MOVAPS X12, X13
+	MAXPS  X10, X13
+	MOVAPS X13, X10
+	MOVAPS X12, X12
+	MAXPS  X11, X12
+	MOVAPS X12, X11
+
+store:
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS X0, (AX)
+	MOVUPS X1, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X2, (AX)
+	MOVUPS X3, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X4, (AX)
+	MOVUPS X5, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X6, (AX)
+	MOVUPS X7, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X8, (AX)
+	MOVUPS X9, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X10, (AX)
+	MOVUPS X11, 16(AX)
+	RET
+
+// func gemmCol6x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+// Requires: SSE
+TEXT ·gemmCol6x8SSE(SB), NOSPLIT, $0-136
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000001, AX
+	JZ     zero
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS (AX), X0
+	MOVUPS 16(AX), X1
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X2
+	MOVUPS 16(AX), X3
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X4
+	MOVUPS 16(AX), X5
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X6
+	MOVUPS 16(AX), X7
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X8
+	MOVUPS 16(AX), X9
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X10
+	MOVUPS 16(AX), X11
+	JMP    start
+
+zero:
+	XORPS X0, X0
+	XORPS X1, X1
+	XORPS X2, X2
+	XORPS X3, X3
+	XORPS X4, X4
+	XORPS X5, X5
+	XORPS X6, X6
+	XORPS X7, X7
+	XORPS X8, X8
+	XORPS X9, X9
+	XORPS X10, X10
+	XORPS X11, X11
+
+start:
+	MOVQ  k+0(FP), AX
+	TESTQ AX, AX
+	JZ    done
+	MOVQ  lda+32(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  ldb+64(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_base+8(FP), BX
+	MOVQ  b_base+40(FP), SI
+
+loop:
+	MOVUPS (SI), X12
+	MOVUPS 16(SI), X13
+	MOVSS  (BX), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X15
+	MULPS  X14, X15
+	ADDPS  X15, X0
+	MOVAPS X13, X15
+	MULPS  X14, X15
+	ADDPS  X15, X1
+	MOVSS  4(BX), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X15
+	MULPS  X14, X15
+	ADDPS  X15, X2
+	MOVAPS X13, X15
+	MULPS  X14, X15
+	ADDPS  X15, X3
+	MOVSS  8(BX), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X15
+	MULPS  X14, X15
+	ADDPS  X15, X4
+	MOVAPS X13, X15
+	MULPS  X14, X15
+	ADDPS  X15, X5
+	MOVSS  12(BX), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X15
+	MULPS  X14, X15
+	ADDPS  X15, X6
+	MOVAPS X13, X15
+	MULPS  X14, X15
+	ADDPS  X15, X7
+	MOVSS  16(BX), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X15
+	MULPS  X14, X15
+	ADDPS  X15, X8
+	MOVAPS X13, X15
+	MULPS  X14, X15
+	ADDPS  X15, X9
+	MOVSS  20(BX), X14
+	SHUFPS $0x00, X14, X14
+	MOVAPS X12, X12
+	MULPS  X14, X12
+	ADDPS  X12, X10
+	MOVAPS X13, X12
+	MULPS  X14, X12
+	ADDPS  X12, X11
+	ADDQ   DX, SI
+	ADDQ   CX, BX
+	DECQ   AX
+	JNZ    loop
+
+done:
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000002, AX
+	JZ     relu
+	MOVQ   bias_base+104(FP), CX
+	MOVUPS (CX), X12
+	ADDPS  X12, X0
+	ADDPS  X12, X2
+	ADDPS  X12, X4
+	ADDPS  X12, X6
+	ADDPS  X12, X8
+	ADDPS  X12, X10
+	MOVUPS 16(CX), X12
+	ADDPS  X12, X1
+	ADDPS  X12, X3
+	ADDPS  X12, X5
+	ADDPS  X12, X7
+	ADDPS  X12, X9
+	ADDPS  X12, X11
+
+relu:
+	TESTQ  $0x00000004, AX
+	JZ     store
+	XORPS  X12, X12
+	MOVAPS X12, X13
+	MAXPS  X0, X13
+	MOVAPS X13, X0
+	MOVAPS X12, X13
+	MAXPS  X1, X13
+	MOVAPS X13, X1
+	MOVAPS X12, X13
+	MAXPS  X2, X13
+	MOVAPS X13, X2
+	MOVAPS X12, X13
+	MAXPS  X3, X13
+	MOVAPS X13, X3
+	MOVAPS X12, X13
+	MAXPS  X4, X13
+	MOVAPS X13, X4
+	MOVAPS X12, X13
+	MAXPS  X5, X13
+	MOVAPS X13, X5
+	MOVAPS X12, X13
+	MAXPS  X6, X13
+	MOVAPS X13, X6
+	MOVAPS X12, X13
+	MAXPS  X7, X13
+	MOVAPS X13, X7
+	MOVAPS X12, X13
+	MAXPS  X8, X13
+	MOVAPS X13, X8
+	MOVAPS X12, X13
+	MAXPS  X9, X13
+	MOVAPS X13, X9
+	MOVAPS X12, X13
+	MAXPS  X10, X13
+	MOVAPS X13, X10
+	MOVAPS X12, X12
+	MAXPS  X11, X12
+	MOVAPS X12, X11
+
+store:
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS X0, (AX)
+	MOVUPS X1, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X2, (AX)
+	MOVUPS X3, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X4, (AX)
+	MOVUPS X5, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X6, (AX)
+	MOVUPS X7, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X8, (AX)
+	MOVUPS X9, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X10, (AX)
+	MOVUPS X11, 16(AX)
+	RET
+
+// func gemmRow4x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+// Requires: SSE
+TEXT ·gemmRow4x8SSE(SB), NOSPLIT, $0-136
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000001, AX
+	JZ     zero
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS (AX), X0
+	MOVUPS 16(AX), X1
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X2
+	MOVUPS 16(AX), X3
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X4
+	MOVUPS 16(AX), X5
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X6
+	MOVUPS 16(AX), X7
+	JMP    start
+
+zero:
+	XORPS X0, X0
+	XORPS X1, X1
+	XORPS X2, X2
+	XORPS X3, X3
+	XORPS X4, X4
+	XORPS X5, X5
+	XORPS X6, X6
+	XORPS X7, X7
+
+start:
+	MOVQ  k+0(FP), AX
+	TESTQ AX, AX
+	JZ    done
+	MOVQ  lda+32(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  ldb+64(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_base+8(FP), BX
+	LEAQ  (BX)(CX*2), SI
+	ADDQ  CX, SI
+	MOVQ  b_base+40(FP), DI
+
+loop:
+	MOVUPS (DI), X8
+	MOVUPS 16(DI), X9
+	MOVSS  (BX), X10
+	SHUFPS $0x00, X10, X10
+	MOVAPS X8, X11
+	MULPS  X10, X11
+	ADDPS  X11, X0
+	MOVAPS X9, X11
+	MULPS  X10, X11
+	ADDPS  X11, X1
+	MOVSS  (BX)(CX*1), X10
+	SHUFPS $0x00, X10, X10
+	MOVAPS X8, X11
+	MULPS  X10, X11
+	ADDPS  X11, X2
+	MOVAPS X9, X11
+	MULPS  X10, X11
+	ADDPS  X11, X3
+	MOVSS  (BX)(CX*2), X10
+	SHUFPS $0x00, X10, X10
+	MOVAPS X8, X11
+	MULPS  X10, X11
+	ADDPS  X11, X4
+	MOVAPS X9, X11
+	MULPS  X10, X11
+	ADDPS  X11, X5
+	MOVSS  (SI), X10
+	SHUFPS $0x00, X10, X10
+	MOVAPS X8, X8
+	MULPS  X10, X8
+	ADDPS  X8, X6
+	MOVAPS X9, X8
+	MULPS  X10, X8
+	ADDPS  X8, X7
+	ADDQ   DX, DI
+	ADDQ   $0x04, BX
+	ADDQ   $0x04, SI
+	DECQ   AX
+	JNZ    loop
+
+done:
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000002, AX
+	JZ     relu
+	MOVQ   bias_base+104(FP), CX
+	MOVUPS (CX), X8
+	ADDPS  X8, X0
+	ADDPS  X8, X2
+	ADDPS  X8, X4
+	ADDPS  X8, X6
+	MOVUPS 16(CX), X8
+	ADDPS  X8, X1
+	ADDPS  X8, X3
+	ADDPS  X8, X5
+	ADDPS  X8, X7
+
+relu:
+	TESTQ  $0x00000004, AX
+	JZ     store
+	XORPS  X8, X8
+	MOVAPS X8, X9
+	MAXPS  X0, X9
+	MOVAPS X9, X0
+	MOVAPS X8, X9
+	MAXPS  X1, X9
+	MOVAPS X9, X1
+	MOVAPS X8, X9
+	MAXPS  X2, X9
+	MOVAPS X9, X2
+	MOVAPS X8, X9
+	MAXPS  X3, X9
+	MOVAPS X9, X3
+	MOVAPS X8, X9
+	MAXPS  X4, X9
+	MOVAPS X9, X4
+	MOVAPS X8, X9
+	MAXPS  X5, X9
+	MOVAPS X9, X5
+	MOVAPS X8, X9
+	MAXPS  X6, X9
+	MOVAPS X9, X6
+	MOVAPS X8, X8
+	MAXPS  X7, X8
+	MOVAPS X8, X7
+
+store:
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS X0, (AX)
+	MOVUPS X1, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X2, (AX)
+	MOVUPS X3, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X4, (AX)
+	MOVUPS X5, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X6, (AX)
+	MOVUPS X7, 16(AX)
+	RET
+
+// func gemmCol4x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+// Requires: SSE
+TEXT ·gemmCol4x8SSE(SB), NOSPLIT, $0-136
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000001, AX
+	JZ     zero
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS (AX), X0
+	MOVUPS 16(AX), X1
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X2
+	MOVUPS 16(AX), X3
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X4
+	MOVUPS 16(AX), X5
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X6
+	MOVUPS 16(AX), X7
+	JMP    start
+
+zero:
+	XORPS X0, X0
+	XORPS X1, X1
+	XORPS X2, X2
+	XORPS X3, X3
+	XORPS X4, X4
+	XORPS X5, X5
+	XORPS X6, X6
+	XORPS X7, X7
+
+start:
+	MOVQ  k+0(FP), AX
+	TESTQ AX, AX
+	JZ    done
+	MOVQ  lda+32(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  ldb+64(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_base+8(FP), BX
+	MOVQ  b_base+40(FP), SI
+
+loop:
+	MOVUPS (SI), X8
+	MOVUPS 16(SI), X9
+	MOVSS  (BX), X10
+	SHUFPS $0x00, X10, X10
+	MOVAPS X8, X11
+	MULPS  X10, X11
+	ADDPS  X11, X0
+	MOVAPS X9, X11
+	MULPS  X10, X11
+	ADDPS  X11, X1
+	MOVSS  4(BX), X10
+	SHUFPS $0x00, X10, X10
+	MOVAPS X8, X11
+	MULPS  X10, X11
+	ADDPS  X11, X2
+	MOVAPS X9, X11
+	MULPS  X10, X11
+	ADDPS  X11, X3
+	MOVSS  8(BX), X10
+	SHUFPS $0x00, X10, X10
+	MOVAPS X8, X11
+	MULPS  X10, X11
+	ADDPS  X11, X4
+	MOVAPS X9, X11
+	MULPS  X10, X11
+	ADDPS  X11, X5
+	MOVSS  12(BX), X10
+	SHUFPS $0x00, X10, X10
+	MOVAPS X8, X8
+	MULPS  X10, X8
+	ADDPS  X8, X6
+	MOVAPS X9, X8
+	MULPS  X10, X8
+	ADDPS  X8, X7
+	ADDQ   DX, SI
+	ADDQ   CX, BX
+	DECQ   AX
+	JNZ    loop
+
+done:
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000002, AX
+	JZ     relu
+	MOVQ   bias_base+104(FP), CX
+	MOVUPS (CX), X8
+	ADDPS  X8, X0
+	ADDPS  X8, X2
+	ADDPS  X8, X4
+	ADDPS  X8, X6
+	MOVUPS 16(CX), X8
+	ADDPS  X8, X1
+	ADDPS  X8, X3
+	ADDPS  X8, X5
+	ADDPS  X8, X7
+
+relu:
+	TESTQ  $0x00000004, AX
+	JZ     store
+	XORPS  X8, X8
+	MOVAPS X8, X9
+	MAXPS  X0, X9
+	MOVAPS X9, X0
+	MOVAPS X8, X9
+	MAXPS  X1, X9
+	MOVAPS X9, X1
+	MOVAPS X8, X9
+	MAXPS  X2, X9
+	MOVAPS X9, X2
+	MOVAPS X8, X9
+	MAXPS  X3, X9
+	MOVAPS X9, X3
+	MOVAPS X8, X9
+	MAXPS  X4, X9
+	MOVAPS X9, X4
+	MOVAPS X8, X9
+	MAXPS  X5, X9
+	MOVAPS X9, X5
+	MOVAPS X8, X9
+	MAXPS  X6, X9
+	MOVAPS X9, X6
+	MOVAPS X8, X8
+	MAXPS  X7, X8
+	MOVAPS X8, X7
+
+store:
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS X0, (AX)
+	MOVUPS X1, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X2, (AX)
+	MOVUPS X3, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X4, (AX)
+	MOVUPS X5, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X6, (AX)
+	MOVUPS X7, 16(AX)
+	RET
+
+// func gemmRow3x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+// Requires: SSE
+TEXT ·gemmRow3x8SSE(SB), NOSPLIT, $0-136
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000001, AX
+	JZ     zero
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS (AX), X0
+	MOVUPS 16(AX), X1
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X2
+	MOVUPS 16(AX), X3
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X4
+	MOVUPS 16(AX), X5
+	JMP    start
+
+zero:
+	XORPS X0, X0
+	XORPS X1, X1
+	XORPS X2, X2
+	XORPS X3, X3
+	XORPS X4, X4
+	XORPS X5, X5
+
+start:
+	MOVQ  k+0(FP), AX
+	TESTQ AX, AX
+	JZ    done
+	MOVQ  lda+32(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  ldb+64(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_base+8(FP), BX
+	MOVQ  b_base+40(FP), SI
+
+loop:
+	MOVUPS (SI), X6
+	MOVUPS 16(SI), X7
+	MOVSS  (BX), X8
+	SHUFPS $0x00, X8, X8
+	MOVAPS X6, X9
+	MULPS  X8, X9
+	ADDPS  X9, X0
+	MOVAPS X7, X9
+	MULPS  X8, X9
+	ADDPS  X9, X1
+	MOVSS  (BX)(CX*1), X8
+	SHUFPS $0x00, X8, X8
+	MOVAPS X6, X9
+	MULPS  X8, X9
+	ADDPS  X9, X2
+	MOVAPS X7, X9
+	MULPS  X8, X9
+	ADDPS  X9, X3
+	MOVSS  (BX)(CX*2), X8
+	SHUFPS $0x00, X8, X8
+	MOVAPS X6, X6
+	MULPS  X8, X6
+	ADDPS  X6, X4
+	MOVAPS X7, X6
+	MULPS  X8, X6
+	ADDPS  X6, X5
+	ADDQ   DX, SI
+	ADDQ   $0x04, BX
+	DECQ   AX
+	JNZ    loop
+
+done:
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000002, AX
+	JZ     relu
+	MOVQ   bias_base+104(FP), CX
+	MOVUPS (CX), X6
+	ADDPS  X6, X0
+	ADDPS  X6, X2
+	ADDPS  X6, X4
+	MOVUPS 16(CX), X6
+	ADDPS  X6, X1
+	ADDPS  X6, X3
+	ADDPS  X6, X5
+
+relu:
+	TESTQ  $0x00000004, AX
+	JZ     store
+	XORPS  X6, X6
+	MOVAPS X6, X7
+	MAXPS  X0, X7
+	MOVAPS X7, X0
+	MOVAPS X6, X7
+	MAXPS  X1, X7
+	MOVAPS X7, X1
+	MOVAPS X6, X7
+	MAXPS  X2, X7
+	MOVAPS X7, X2
+	MOVAPS X6, X7
+	MAXPS  X3, X7
+	MOVAPS X7, X3
+	MOVAPS X6, X7
+	MAXPS  X4, X7
+	MOVAPS X7, X4
+	MOVAPS X6, X6
+	MAXPS  X5, X6
+	MOVAPS X6, X5
+
+store:
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS X0, (AX)
+	MOVUPS X1, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X2, (AX)
+	MOVUPS X3, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X4, (AX)
+	MOVUPS X5, 16(AX)
+	RET
+
+// func gemmCol3x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+// Requires: SSE
+TEXT ·gemmCol3x8SSE(SB), NOSPLIT, $0-136
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000001, AX
+	JZ     zero
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS (AX), X0
+	MOVUPS 16(AX), X1
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X2
+	MOVUPS 16(AX), X3
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X4
+	MOVUPS 16(AX), X5
+	JMP    start
+
+zero:
+	XORPS X0, X0
+	XORPS X1, X1
+	XORPS X2, X2
+	XORPS X3, X3
+	XORPS X4, X4
+	XORPS X5, X5
+
+start:
+	MOVQ  k+0(FP), AX
+	TESTQ AX, AX
+	JZ    done
+	MOVQ  lda+32(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  ldb+64(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_base+8(FP), BX
+	MOVQ  b_base+40(FP), SI
+
+loop:
+	MOVUPS (SI), X6
+	MOVUPS 16(SI), X7
+	MOVSS  (BX), X8
+	SHUFPS $0x00, X8, X8
+	MOVAPS X6, X9
+	MULPS  X8, X9
+	ADDPS  X9, X0
+	MOVAPS X7, X9
+	MULPS  X8, X9
+	ADDPS  X9, X1
+	MOVSS  4(BX), X8
+	SHUFPS $0x00, X8, X8
+	MOVAPS X6, X9
+	MULPS  X8, X9
+	ADDPS  X9, X2
+	MOVAPS X7, X9
+	MULPS  X8, X9
+	ADDPS  X9, X3
+	MOVSS  8(BX), X8
+	SHUFPS $0x00, X8, X8
+	MOVAPS X6, X6
+	MULPS  X8, X6
+	ADDPS  X6, X4
+	MOVAPS X7, X6
+	MULPS  X8, X6
+	ADDPS  X6, X5
+	ADDQ   DX, SI
+	ADDQ   CX, BX
+	DECQ   AX
+	JNZ    loop
+
+done:
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000002, AX
+	JZ     relu
+	MOVQ   bias_base+104(FP), CX
+	MOVUPS (CX), X6
+	ADDPS  X6, X0
+	ADDPS  X6, X2
+	ADDPS  X6, X4
+	MOVUPS 16(CX), X6
+	ADDPS  X6, X1
+	ADDPS  X6, X3
+	ADDPS  X6, X5
+
+relu:
+	TESTQ  $0x00000004, AX
+	JZ     store
+	XORPS  X6, X6
+	MOVAPS X6, X7
+	MAXPS  X0, X7
+	MOVAPS X7, X0
+	MOVAPS X6, X7
+	MAXPS  X1, X7
+	MOVAPS X7, X1
+	MOVAPS X6, X7
+	MAXPS  X2, X7
+	MOVAPS X7, X2
+	MOVAPS X6, X7
+	MAXPS  X3, X7
+	MOVAPS X7, X3
+	MOVAPS X6, X7
+	MAXPS  X4, X7
+	MOVAPS X7, X4
+	MOVAPS X6, X6
+	MAXPS  X5, X6
+	MOVAPS X6, X5
+
+store:
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS X0, (AX)
+	MOVUPS X1, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X2, (AX)
+	MOVUPS X3, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X4, (AX)
+	MOVUPS X5, 16(AX)
+	RET
+
+// func gemmRow2x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+// Requires: SSE
+TEXT ·gemmRow2x8SSE(SB), NOSPLIT, $0-136
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000001, AX
+	JZ     zero
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS (AX), X0
+	MOVUPS 16(AX), X1
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X2
+	MOVUPS 16(AX), X3
+	JMP    start
+
+zero:
+	XORPS X0, X0
+	XORPS X1, X1
+	XORPS X2, X2
+	XORPS X3, X3
+
+start:
+	MOVQ  k+0(FP), AX
+	TESTQ AX, AX
+	JZ    done
+	MOVQ  lda+32(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  ldb+64(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_base+8(FP), BX
+	MOVQ  b_base+40(FP), SI
+
+loop:
+	MOVUPS (SI), X4
+	MOVUPS 16(SI), X5
+	MOVSS  (BX), X6
+	SHUFPS $0x00, X6, X6
+	MOVAPS X4, X7
+	MULPS  X6, X7
+	ADDPS  X7, X0
+	MOVAPS X5, X7
+	MULPS  X6, X7
+	ADDPS  X7, X1
+	MOVSS  (BX)(CX*1), X6
+	SHUFPS $0x00, X6, X6
+	MOVAPS X4, X4
+	MULPS  X6, X4
+	ADDPS  X4, X2
+	MOVAPS X5, X4
+	MULPS  X6, X4
+	ADDPS  X4, X3
+	ADDQ   DX, SI
+	ADDQ   $0x04, BX
+	DECQ   AX
+	JNZ    loop
+
+done:
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000002, AX
+	JZ     relu
+	MOVQ   bias_base+104(FP), CX
+	MOVUPS (CX), X4
+	ADDPS  X4, X0
+	ADDPS  X4, X2
+	MOVUPS 16(CX), X4
+	ADDPS  X4, X1
+	ADDPS  X4, X3
+
+relu:
+	TESTQ  $0x00000004, AX
+	JZ     store
+	XORPS  X4, X4
+	MOVAPS X4, X5
+	MAXPS  X0, X5
+	MOVAPS X5, X0
+	MOVAPS X4, X5
+	MAXPS  X1, X5
+	MOVAPS X5, X1
+	MOVAPS X4, X5
+	MAXPS  X2, X5
+	MOVAPS X5, X2
+	MOVAPS X4, X4
+	MAXPS  X3, X4
+	MOVAPS X4, X3
+
+store:
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS X0, (AX)
+	MOVUPS X1, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X2, (AX)
+	MOVUPS X3, 16(AX)
+	RET
+
+// func gemmCol2x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+// Requires: SSE
+TEXT ·gemmCol2x8SSE(SB), NOSPLIT, $0-136
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000001, AX
+	JZ     zero
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS (AX), X0
+	MOVUPS 16(AX), X1
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS (AX), X2
+	MOVUPS 16(AX), X3
+	JMP    start
+
+zero:
+	XORPS X0, X0
+	XORPS X1, X1
+	XORPS X2, X2
+	XORPS X3, X3
+
+start:
+	MOVQ  k+0(FP), AX
+	TESTQ AX, AX
+	JZ    done
+	MOVQ  lda+32(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  ldb+64(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_base+8(FP), BX
+	MOVQ  b_base+40(FP), SI
+
+loop:
+	MOVUPS (SI), X4
+	MOVUPS 16(SI), X5
+	MOVSS  (BX), X6
+	SHUFPS $0x00, X6, X6
+	MOVAPS X4, X7
+	MULPS  X6, X7
+	ADDPS  X7, X0
+	MOVAPS X5, X7
+	MULPS  X6, X7
+	ADDPS  X7, X1
+	MOVSS  4(BX), X6
+	SHUFPS $0x00, X6, X6
+	MOVAPS X4, X4
+	MULPS  X6, X4
+	ADDPS  X4, X2
+	MOVAPS X5, X4
+	MULPS  X6, X4
+	ADDPS  X4, X3
+	ADDQ   DX, SI
+	ADDQ   CX, BX
+	DECQ   AX
+	JNZ    loop
+
+done:
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000002, AX
+	JZ     relu
+	MOVQ   bias_base+104(FP), CX
+	MOVUPS (CX), X4
+	ADDPS  X4, X0
+	ADDPS  X4, X2
+	MOVUPS 16(CX), X4
+	ADDPS  X4, X1
+	ADDPS  X4, X3
+
+relu:
+	TESTQ  $0x00000004, AX
+	JZ     store
+	XORPS  X4, X4
+	MOVAPS X4, X5
+	MAXPS  X0, X5
+	MOVAPS X5, X0
+	MOVAPS X4, X5
+	MAXPS  X1, X5
+	MOVAPS X5, X1
+	MOVAPS X4, X5
+	MAXPS  X2, X5
+	MOVAPS X5, X2
+	MOVAPS X4, X4
+	MAXPS  X3, X4
+	MOVAPS X4, X3
+
+store:
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS X0, (AX)
+	MOVUPS X1, 16(AX)
+	LEAQ   (AX)(CX*4), AX
+	MOVUPS X2, (AX)
+	MOVUPS X3, 16(AX)
+	RET
+
+// func gemmRow1x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+// Requires: SSE
+TEXT ·gemmRow1x8SSE(SB), NOSPLIT, $0-136
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000001, AX
+	JZ     zero
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS (AX), X0
+	MOVUPS 16(AX), X1
+	JMP    start
+
+zero:
+	XORPS X0, X0
+	XORPS X1, X1
+
+start:
+	MOVQ  k+0(FP), AX
+	TESTQ AX, AX
+	JZ    done
+	MOVQ  lda+32(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  ldb+64(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a_base+8(FP), DX
+	MOVQ  b_base+40(FP), BX
+
+loop:
+	MOVUPS (BX), X2
+	MOVUPS 16(BX), X3
+	MOVSS  (DX), X4
+	SHUFPS $0x00, X4, X4
+	MOVAPS X2, X2
+	MULPS  X4, X2
+	ADDPS  X2, X0
+	MOVAPS X3, X2
+	MULPS  X4, X2
+	ADDPS  X2, X1
+	ADDQ   CX, BX
+	ADDQ   $0x04, DX
+	DECQ   AX
+	JNZ    loop
+
+done:
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000002, AX
+	JZ     relu
+	MOVQ   bias_base+104(FP), CX
+	MOVUPS (CX), X2
+	ADDPS  X2, X0
+	MOVUPS 16(CX), X2
+	ADDPS  X2, X1
+
+relu:
+	TESTQ  $0x00000004, AX
+	JZ     store
+	XORPS  X2, X2
+	MOVAPS X2, X3
+	MAXPS  X0, X3
+	MOVAPS X3, X0
+	MOVAPS X2, X2
+	MAXPS  X1, X2
+	MOVAPS X2, X1
+
+store:
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS X0, (AX)
+	MOVUPS X1, 16(AX)
+	RET
+
+// func gemmCol1x8SSE(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
+// Requires: SSE
+TEXT ·gemmCol1x8SSE(SB), NOSPLIT, $0-136
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000001, AX
+	JZ     zero
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS (AX), X0
+	MOVUPS 16(AX), X1
+	JMP    start
+
+zero:
+	XORPS X0, X0
+	XORPS X1, X1
+
+start:
+	MOVQ  k+0(FP), AX
+	TESTQ AX, AX
+	JZ    done
+	MOVQ  lda+32(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  ldb+64(FP), DX
+	SHLQ  $0x02, DX
+	MOVQ  a_base+8(FP), BX
+	MOVQ  b_base+40(FP), SI
+
+loop:
+	MOVUPS (SI), X2
+	MOVUPS 16(SI), X3
+	MOVSS  (BX), X4
+	SHUFPS $0x00, X4, X4
+	MOVAPS X2, X2
+	MULPS  X4, X2
+	ADDPS  X2, X0
+	MOVAPS X3, X2
+	MULPS  X4, X2
+	ADDPS  X2, X1
+	ADDQ   DX, SI
+	ADDQ   CX, BX
+	DECQ   AX
+	JNZ    loop
+
+done:
+	MOVQ   mode+128(FP), AX
+	TESTQ  $0x00000002, AX
+	JZ     relu
+	MOVQ   bias_base+104(FP), CX
+	MOVUPS (CX), X2
+	ADDPS  X2, X0
+	MOVUPS 16(CX), X2
+	ADDPS  X2, X1
+
+relu:
+	TESTQ  $0x00000004, AX
+	JZ     store
+	XORPS  X2, X2
+	MOVAPS X2, X3
+	MAXPS  X0, X3
+	MOVAPS X3, X0
+	MOVAPS X2, X2
+	MAXPS  X1, X2
+	MOVAPS X2, X1
+
+store:
+	MOVQ   c_base+72(FP), AX
+	MOVQ   ldc+96(FP), CX
+	MOVUPS X0, (AX)
+	MOVUPS X1, 16(AX)
+	RET

@@ -127,6 +127,28 @@ func TestMatMulPathsAndThreadsAgree(t *testing.T) {
 	}
 }
 
+// TestGoKernelsMatchBaseline pins the plain Go micro-kernels to those that the portable path uses here.
+func TestGoKernelsMatchBaseline(t *testing.T) {
+	plain := portable
+	plain.wide, plain.narrow = &goKernels, &goKernels
+	for _, op := range []Trans{NN, NT, TN} {
+		for i, s := range matmulShapes {
+			mm := randomMatMul(newRand(8), op, s.m, s.n, s.k, i%3)
+			mm.Bias, mm.ReLU, mm.Accumulate = normals(newRand(9), s.n), i%2 == 0, i%3 == 0
+			other := mm
+			other.C = append([]float32(nil), mm.C...)
+			withPath(t, "portable", 2, func() {
+				mm.Run()
+				active.Store(&plain)
+				other.Run()
+			})
+			if at := differ(mm.C, other.C); at >= 0 {
+				t.Errorf("op %d %dx%dx%d: C[%d] is %v, in Go %v", op, s.m, s.n, s.k, at, mm.C[at], other.C[at])
+			}
+		}
+	}
+}
+
 func TestMatMulSpecialValues(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, v := range []struct{ a, b, want float32 }{

@@ -38,3 +38,11 @@ var avx2 = path{
 	wide:   &avx2Kernels,
 	narrow: &avx2Kernels,
 }
+
+// baseKernels do in SSE, which every amd64 CPU has, what the Go micro-kernels do, and give the same bits.
+var baseKernels = kernels{
+	nr:    8,
+	sizes: []int{6, 4, 3, 2, 1},
+	row:   []gemmFunc{gemmRow6x8SSE, gemmRow4x8SSE, gemmRow3x8SSE, gemmRow2x8SSE, gemmRow1x8SSE},
+	col:   []gemmFunc{gemmCol6x8SSE, gemmCol4x8SSE, gemmCol3x8SSE, gemmCol2x8SSE, gemmCol1x8SSE},
+}

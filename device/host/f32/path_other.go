@@ -3,3 +3,5 @@
 package f32
 
 func archPaths() []*path { return nil }
+
+var baseKernels = goKernels

@@ -1,15 +1,17 @@
 package f32
 
-var portableKernels = kernels{
-	nr:    4,
+// goKernels are the micro-kernels in plain Go.
+var goKernels = kernels{
+	nr:    3,
 	sizes: []int{3, 1},
-	row:   []gemmFunc{gemmRow3x4, gemmRow1x4},
-	col:   []gemmFunc{gemmCol3x4, gemmCol1x4},
+	row:   []gemmFunc{gemmRow3x3, gemmRow1x3},
+	col:   []gemmFunc{gemmCol3x3, gemmCol1x3},
 }
 
+// portable needs nothing beyond the architecture's baseline. Its results are the same on every architecture.
 var portable = path{
 	name:   "portable",
 	usable: true,
-	wide:   &portableKernels,
-	narrow: &portableKernels,
+	wide:   &baseKernels,
+	narrow: &baseKernels,
 }

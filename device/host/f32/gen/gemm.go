@@ -23,7 +23,7 @@ type shape struct {
 
 // tiles lists the register tiles of a set. The first of each width is the main one; the others finish the last rows.
 func tiles(g isa) []shape {
-	if g.wide() {
+	if g.lanes == 16 {
 		return []shape{
 			{14, 2}, {8, 2}, {4, 2}, {2, 2}, {1, 2},
 			{14, 1}, {8, 1}, {4, 1}, {3, 1}, {2, 1}, {1, 1},
@@ -33,7 +33,7 @@ func tiles(g isa) []shape {
 }
 
 func emitGemm(c *build.Context) {
-	for _, g := range isas(c) {
+	for _, g := range append(isas(c), baseline(c)) {
 		for _, s := range tiles(g) {
 			gemm{isa: g, shape: s, col: false}.emit()
 			gemm{isa: g, shape: s, col: true}.emit()
@@ -69,8 +69,7 @@ func (g gemm) emit() {
 	g.begin(acc)
 	g.loop(acc)
 	g.finish(acc)
-	g.VZEROUPPER()
-	g.RET()
+	g.leave()
 }
 
 // begin sets the tile to C's old values, or to zero.
@@ -80,7 +79,7 @@ func (g gemm) begin(acc [][]reg.VecVirtual) {
 	g.JZ(operand.LabelRef("zero"))
 	g.eachRow(func(i int, row reg.Register) {
 		for v, r := range acc[i] {
-			g.VMOVUPS(operand.Mem{Base: row, Disp: v * g.bytes()}, r)
+			g.move(operand.Mem{Base: row, Disp: v * g.bytes()}, r)
 		}
 	})
 	g.JMP(operand.LabelRef("start"))
@@ -105,7 +104,7 @@ func (g gemm) eachRow(visit func(i int, row reg.Register)) {
 	}
 }
 
-// loop adds the k products, one fused multiply-add an element and step.
+// loop adds the k products, one multiply-add an element and step.
 func (g gemm) loop(acc [][]reg.VecVirtual) {
 	k := g.Load(g.Param("k"), g.GP64())
 	g.TESTQ(k, k)
@@ -120,13 +119,13 @@ func (g gemm) loop(acc [][]reg.VecVirtual) {
 	bv := make([]reg.VecVirtual, g.vecs)
 	for v := range bv {
 		bv[v] = g.vec()
-		g.VMOVUPS(operand.Mem{Base: b, Disp: v * g.bytes()}, bv[v])
+		g.move(operand.Mem{Base: b, Disp: v * g.bytes()}, bv[v])
 	}
 	av := g.vec()
 	for i := range acc {
-		g.VBROADCASTSS(g.element(bases, lda, i), av)
+		g.broadcast(g.element(bases, lda, i), av)
 		for v, r := range acc[i] {
-			g.VFMADD231PS(bv[v], av, r)
+			g.mulAdd(bv[v], av, r)
 		}
 	}
 	g.ADDQ(ldb, b)
@@ -177,9 +176,9 @@ func (g gemm) finish(acc [][]reg.VecVirtual) {
 	bias := g.Load(g.Param("bias").Base(), g.GP64())
 	for v := range g.vecs {
 		t := g.vec()
-		g.VMOVUPS(operand.Mem{Base: bias, Disp: v * g.bytes()}, t)
+		g.move(operand.Mem{Base: bias, Disp: v * g.bytes()}, t)
 		for i := range acc {
-			g.VADDPS(t, acc[i][v], acc[i][v])
+			g.accumulate(t, acc[i][v])
 		}
 	}
 	g.Label("relu")
@@ -189,13 +188,13 @@ func (g gemm) finish(acc [][]reg.VecVirtual) {
 	g.clear(zero)
 	for i := range acc {
 		for _, r := range acc[i] {
-			g.VMAXPS(r, zero, r) // 0 > r ? 0 : r, so that a NaN stays
+			g.relu(zero, r)
 		}
 	}
 	g.Label("store")
 	g.eachRow(func(i int, row reg.Register) {
 		for v, r := range acc[i] {
-			g.VMOVUPS(r, operand.Mem{Base: row, Disp: v * g.bytes()})
+			g.move(r, operand.Mem{Base: row, Disp: v * g.bytes()})
 		}
 	})
 }
