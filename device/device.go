@@ -118,9 +118,10 @@ type Copy struct {
 
 // Work is what a kernel declares about one launch.
 type Work struct {
-	Flops      int64 // floating-point operations
-	ReadBytes  int64 // the fewest bytes it must read from device memory
-	WriteBytes int64 // and write
+	Flops       int64 // floating-point operations
+	TensorFlops int64 // of matrix units, where it may use them
+	ReadBytes   int64 // the fewest bytes it must read from device memory
+	WriteBytes  int64 // and write
 }
 
 // HostWork is work the host does by itself, in the terms a device profile

@@ -7,8 +7,9 @@ import (
 	"gputax/device"
 )
 
-// clock is virtual time, in whole picoseconds: integers give the same sums on
-// every machine, where floating point may be fused differently.
+// clock is virtual time, in whole nanoseconds. Integers give the same sums on
+// every machine, where floating point may be fused differently; and since every
+// charge is whole, what an op takes does not depend on what came before it.
 //
 // The host has one time line and each stream another. A call moves the host
 // forward by what the call costs; queued work starts when the host has issued
@@ -25,16 +26,17 @@ type clock struct {
 	download int64
 }
 
-// costs is a Profile in picoseconds and whole rates.
+// costs is a Profile in whole nanoseconds and whole rates; only the two that
+// are multiplied before they are rounded are in picoseconds.
 type costs struct {
 	launchHost, launchLatency, kernelFloor int64
-	flops, mem                             uint64
+	flops, tensor, mem                     uint64
 	copyHost                               int64
 	copies                                 [2][2]copyCost // by direction, and pageable 0, pinned 1
 	syncHost, eventHost                    int64
 	graphHost, graphNode                   int64
 	alloc, allocPinned, free               int64
-	hostCall, hostItem                     int64
+	hostCallPS, hostItemPS                 int64
 	hostBytes, hostFlops                   uint64
 }
 
@@ -48,41 +50,43 @@ const (
 	pinned   = 1
 )
 
-func ps(ns float64) int64     { return int64(math.Round(ns * 1000)) }
-func rate(v float64) uint64   { return uint64(math.Round(v)) }
-func nonNeg(v int64) uint64   { return uint64(max(v, 0)) }
-func (c *clock) sync(t int64) { c.host = max(c.host, t) }
+func ns(v float64) int64    { return int64(math.Round(v)) }
+func ps(v float64) int64    { return int64(math.Round(v * 1000)) }
+func rate(v float64) uint64 { return uint64(math.Round(v)) }
+
+// wait moves the host to t, if it is not past it.
+func (c *clock) wait(t int64) { c.host = max(c.host, t) }
 
 func newCosts(p *Profile) costs {
 	return costs{
-		launchHost: ps(p.LaunchHost), launchLatency: ps(p.LaunchLatency), kernelFloor: ps(p.KernelFloor),
-		flops: rate(p.FlopsPerS), mem: rate(p.MemBytesPerS),
-		copyHost: ps(p.CopyHost),
+		launchHost: ns(p.LaunchHost), launchLatency: ns(p.LaunchLatency), kernelFloor: ns(p.KernelFloor),
+		flops: rate(p.FlopsPerS), tensor: rate(p.TensorPerS), mem: rate(p.MemBytesPerS),
+		copyHost: ns(p.CopyHost),
 		copies: [2][2]copyCost{
 			device.HostToDevice: {
-				{ps(p.UploadPageable), rate(p.UploadPageablePerS)},
-				{ps(p.UploadPinned), rate(p.UploadPinnedPerS)},
+				{ns(p.UploadPageable), rate(p.UploadPageablePerS)},
+				{ns(p.UploadPinned), rate(p.UploadPinnedPerS)},
 			},
 			device.DeviceToHost: {
-				{ps(p.DownloadPageable), rate(p.DownloadPageablePerS)},
-				{ps(p.DownloadPinned), rate(p.DownloadPinnedPerS)},
+				{ns(p.DownloadPageable), rate(p.DownloadPageablePerS)},
+				{ns(p.DownloadPinned), rate(p.DownloadPinnedPerS)},
 			},
 		},
-		syncHost: ps(p.SyncHost), eventHost: ps(p.EventHost),
-		graphHost: ps(p.GraphHost), graphNode: ps(p.GraphNode),
-		alloc: ps(p.AllocHost), allocPinned: ps(p.AllocPinnedHost), free: ps(p.FreeHost),
-		hostCall: ps(p.HostCall), hostItem: ps(p.HostItem),
+		syncHost: ns(p.SyncHost), eventHost: ns(p.EventHost),
+		graphHost: ns(p.GraphHost), graphNode: ns(p.GraphNode),
+		alloc: ns(p.AllocHost), allocPinned: ns(p.AllocPinnedHost), free: ns(p.FreeHost),
+		hostCallPS: ps(p.HostCall), hostItemPS: ps(p.HostItem),
 		hostBytes: rate(p.HostBytesPerS), hostFlops: rate(p.HostFlopsPerS),
 	}
 }
 
-// over is the time n units take at a rate a second, rounded up.
+// over is the nanoseconds n units take at a rate a second, rounded up.
 func over(n int64, rate uint64) int64 {
-	hi, lo := bits.Mul64(nonNeg(n), 1e12)
+	hi, lo := bits.Mul64(uint64(max(n, 0)), 1e9)
 	lo, carry := bits.Add64(lo, rate-1, 0)
 	hi += carry
 	if hi >= rate {
-		return math.MaxInt64 / 4 // beyond any run: a hundred days and more
+		return math.MaxInt64 / 4 // beyond any run: decades
 	}
 	q, _ := bits.Div64(hi, lo, rate)
 	return int64(min(q, math.MaxInt64/4))
@@ -90,7 +94,7 @@ func over(n int64, rate uint64) int64 {
 
 // kernel is how long declared work takes: the slower of arithmetic and memory.
 func (c *clock) kernel(w device.Work) int64 {
-	return max(over(w.Flops, c.c.flops), over(w.ReadBytes+w.WriteBytes, c.c.mem))
+	return max(over(w.Flops, c.c.flops)+over(w.TensorFlops, c.c.tensor), over(w.ReadBytes+w.WriteBytes, c.c.mem))
 }
 
 // launch issues one kernel.
@@ -117,7 +121,7 @@ func (c *clock) transfer(cp device.Copy) {
 	c.host += c.c.copyHost
 	end := c.move(cp, c.host)
 	if cp.Mode != device.Async {
-		c.sync(end)
+		c.wait(end)
 	}
 }
 
@@ -140,6 +144,6 @@ func (c *clock) move(cp device.Copy, ready int64) (end int64) {
 
 // hostWork charges what the host does by itself.
 func (c *clock) hostWork(w device.HostWork) {
-	c.host += w.Calls*c.c.hostCall + w.Items*c.c.hostItem +
-		over(w.Bytes, c.c.hostBytes) + over(w.Flops, c.c.hostFlops)
+	loop := w.Calls*c.c.hostCallPS + w.Items*c.c.hostItemPS
+	c.host += (loop+999)/1000 + over(w.Bytes, c.c.hostBytes) + over(w.Flops, c.c.hostFlops)
 }

@@ -23,6 +23,7 @@ type Profile struct {
 	LaunchLatency float64 // from the launch to the kernel's start on an idle stream
 	KernelFloor   float64 // the shortest kernel
 	FlopsPerS     float64 // kernel arithmetic
+	TensorPerS    float64 // kernel arithmetic of matrix units
 	MemBytesPerS  float64 // kernel memory traffic
 
 	CopyHost             float64 // host time to issue one copy of any kind
@@ -74,6 +75,7 @@ var fields = []field{
 	{"launch_latency_ns", func(p *Profile) *float64 { return &p.LaunchLatency }, false},
 	{"kernel_floor_ns", func(p *Profile) *float64 { return &p.KernelFloor }, false},
 	{"flops_per_s", func(p *Profile) *float64 { return &p.FlopsPerS }, true},
+	{"tensor_flops_per_s", func(p *Profile) *float64 { return &p.TensorPerS }, true},
 	{"mem_bytes_per_s", func(p *Profile) *float64 { return &p.MemBytesPerS }, true},
 	{"copy_host_ns", func(p *Profile) *float64 { return &p.CopyHost }, false},
 	{"upload_pageable_ns", func(p *Profile) *float64 { return &p.UploadPageable }, false},
@@ -151,7 +153,7 @@ func ReadProfile(file string, r io.Reader) (*Profile, error) {
 	return p, nil
 }
 
-// limit keeps every virtual time well inside 64 bits of picoseconds.
+// limit keeps every virtual time well inside 64 bits.
 const limit = 1e18
 
 // set checks one constant and stores it.

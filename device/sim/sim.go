@@ -40,7 +40,7 @@ func (d *Device) Name() string { return "sim:" + d.profile.Name }
 func (d *Device) Clock() device.Clock { return device.Virtual }
 
 // Now implements device.Device: the host's virtual time.
-func (d *Device) Now() time.Duration { return time.Duration(d.clock.host / 1000) }
+func (d *Device) Now() time.Duration { return time.Duration(d.clock.host) }
 
 // Alloc implements device.Device.
 func (d *Device) Alloc(size int) (*device.Block, error) {
@@ -104,7 +104,7 @@ func (d *Device) Wait(s device.Stream, e device.Event) error {
 
 // Sync implements device.Device.
 func (d *Device) Sync(s device.Stream) error {
-	d.clock.sync(d.clock.streams[s])
+	d.clock.wait(d.clock.streams[s])
 	d.clock.host += d.clock.c.syncHost
 	return nil
 }
