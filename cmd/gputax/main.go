@@ -1,0 +1,112 @@
+// Gputax benchmarks the training of small neural networks on CPU and GPU.
+//
+// Usage:
+//
+//	gputax run      run the benchmark matrix, print a table, write bench.txt
+//	gputax devices  list devices and device profiles
+//	gputax help     this text; gputax COMMAND -h for a command's flags
+//
+// It exits with 0 when all is well, 1 when a regression was found, and 2 on an
+// error, which it states in one line on standard error.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// The exit codes of every command.
+const (
+	exitOK    = 0
+	exitError = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Stdout, os.Stderr, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// command is one subcommand.
+type command struct {
+	name  string
+	about string
+	run   func(ctx context.Context, stdout, stderr io.Writer, args []string) error
+}
+
+// commands lists them all; a new one is a file of its own and a line here.
+var commands = []command{
+	{"run", "run the benchmark matrix, print a table, write bench.txt", runCommand},
+	{"devices", "list devices and device profiles", devicesCommand},
+}
+
+// run is main without the process: it writes to what it is given and returns
+// the exit code.
+func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	if len(args) == 0 {
+		usage(stderr)
+		return exitError
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		usage(stdout)
+		return exitOK
+	}
+	names := make([]string, 0, len(commands))
+	for _, c := range commands {
+		if c.name != args[0] {
+			names = append(names, c.name)
+			continue
+		}
+		switch err := c.run(ctx, stdout, stderr, args[1:]); {
+		case err == nil, errors.Is(err, flag.ErrHelp):
+			return exitOK
+		default:
+			fmt.Fprintf(stderr, "gputax %s: %v\n", c.name, err)
+			return exitError
+		}
+	}
+	fmt.Fprintf(stderr, "gputax: no command %q%s; gputax help lists them\n", args[0], suggest(args[0], names))
+	return exitError
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "gputax benchmarks the training of small neural networks on CPU and GPU.\n\nusage: gputax COMMAND [flags]\n\n")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.about)
+	}
+	fmt.Fprint(w, "\ngputax COMMAND -h shows a command's flags.\nexit codes: 0 well, 1 a regression found, 2 an error\n")
+}
+
+// newFlags is a flag set whose errors come back instead of being printed, and
+// whose help goes to stdout.
+func newFlags(name, about string, stdout io.Writer) *flag.FlagSet {
+	f := flag.NewFlagSet(name, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.Usage = func() {
+		f.SetOutput(stdout)
+		fmt.Fprintf(stdout, "usage: gputax %s [flags]\n\n%s\n\n", name, about)
+		f.PrintDefaults()
+		f.SetOutput(io.Discard)
+	}
+	return f
+}
+
+// parse parses flags and refuses what is left over.
+func parse(f *flag.FlagSet, args []string) error {
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; gputax %s -h shows the flags", strings.Join(f.Args(), " "), f.Name())
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"gputax/bench"
+	"gputax/device"
+	"gputax/device/catalog"
+)
+
+const runAbout = `Runs the benchmark matrix on the devices there are, prints a table, and writes
+every result to DIR/bench.txt in Go benchmark format, ready for benchstat. An
+earlier bench.txt is kept beside it. Results are written one by one: what has
+finished survives an interrupted run.
+
+  gputax run                                      everything, on every device
+  gputax run -device sim:a6000-pytorch -run Cost  one benchmark, one device
+  gputax run -shard 2/8 -o part2                  the second of eight machines`
+
+// runCommand is gputax run.
+func runCommand(ctx context.Context, stdout, stderr io.Writer, args []string) error {
+	var (
+		s    selection
+		f    = newFlags("run", runAbout, stdout)
+		dir  = f.String("o", "gputax-out", "write results to this `directory`")
+		list = f.Bool("list", false, "print the names that would run, and run nothing")
+		n    = f.Int("count", 1, "take `N` samples of each")
+		per  = f.Duration("time", 100*time.Millisecond, "measure at least this long a sample, on real devices")
+	)
+	f.StringVar(&s.run, "run", "", "only names that match this `regexp`")
+	f.StringVar(&s.variants, "variant", "", "only these variants (comma-separated `list`)")
+	f.StringVar(&s.devices, "device", "", "on these devices (comma-separated `list`; default all there are)")
+	f.StringVar(&s.shard, "shard", "", "only part `i/n` of the matrix, to split it over machines")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	if *n < 1 {
+		return fmt.Errorf("-count %d: want at least 1", *n)
+	}
+	jobs, err := plan(s)
+	if err != nil {
+		return err
+	}
+	if *list {
+		for _, j := range jobs {
+			fmt.Fprintln(stdout, "Benchmark"+j.name)
+		}
+		return nil
+	}
+	out, err := createOutput(*dir)
+	if err != nil {
+		return err
+	}
+	p := newProgress(stderr, len(jobs)**n)
+	results, runErr := runJobs(ctx, jobs, *n, *per, out, p)
+	p.clear()
+	if err := out.close(); runErr == nil {
+		runErr = err
+	}
+	printTables(stdout, results)
+	if out.kept != "" {
+		fmt.Fprintf(stdout, "\nThe earlier results are now %s.", out.kept)
+	}
+	fmt.Fprintf(stdout, "\n%d of %d results in %s; compare two such files with benchstat.\n", out.lines, len(jobs)**n, out.path)
+	if errors.Is(runErr, context.Canceled) {
+		return fmt.Errorf("interrupted; %d finished results are in %s", out.lines, out.path)
+	}
+	return runErr
+}
+
+// result is all samples of one job.
+type result struct {
+	job
+	samples []bench.Sample
+}
+
+// runJobs runs every job n times and writes each sample as it is done. It
+// returns what finished, also with an error.
+func runJobs(ctx context.Context, jobs []job, n int, per time.Duration, out *output, p *progress) ([]result, error) {
+	var results []result
+	for _, j := range jobs {
+		r := result{job: j}
+		for range n {
+			p.step(j.name)
+			s, err := runJob(ctx, j, per)
+			if err == nil {
+				err = out.write(j.name, s)
+			}
+			if err != nil {
+				if len(r.samples) > 0 {
+					results = append(results, r)
+				}
+				return results, fmt.Errorf("%s: %w", j.name, err)
+			}
+			r.samples = append(r.samples, s)
+		}
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+// runJob takes one sample on a device of its own.
+func runJob(ctx context.Context, j job, per time.Duration) (s bench.Sample, err error) {
+	dev, err := catalog.Open(j.device)
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	rec := device.NewRecorder(dev)
+	op, done, err := j.Setup(rec)
+	if err != nil {
+		return s, err
+	}
+	s, err = bench.Measure(ctx, rec, per, op)
+	if done != nil {
+		err = errors.Join(err, done())
+	}
+	return s, err
+}
