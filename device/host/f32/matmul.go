@@ -74,7 +74,7 @@ func (m *MatMul) Run() {
 	}
 	j := matmulJobs.get()
 	j.MatMul = *m
-	j.kernels = active.Load().wide
+	j.kernels, j.padded = active.Load().wide, false
 	threads := runtime.GOMAXPROCS(0)
 	if m.M*m.N*max(m.K, 1) < serialWork {
 		threads = 1
@@ -102,24 +102,24 @@ func (m *MatMul) check() {
 	case TN:
 		ar, ac = m.K, m.M
 	}
-	checkMatrix("MatMul: A", m.A, ar, ac, m.LDA)
-	checkMatrix("MatMul: B", m.B, br, bc, m.LDB)
-	checkMatrix("MatMul: C", m.C, m.M, m.N, m.LDC)
+	checkMatrix("MatMul", "A", m.A, ar, ac, m.LDA)
+	checkMatrix("MatMul", "B", m.B, br, bc, m.LDB)
+	checkMatrix("MatMul", "C", m.C, m.M, m.N, m.LDC)
 	if m.Bias != nil && len(m.Bias) < m.N {
 		panic(fmt.Sprintf("f32: MatMul: Bias has %d values, want %d", len(m.Bias), m.N))
 	}
 }
 
 // checkMatrix panics when x is too short for rows rows of width values, ld apart.
-func checkMatrix(what string, x []float32, rows, width, ld int) {
+func checkMatrix(op, what string, x []float32, rows, width, ld int) {
 	if rows == 0 || width == 0 {
 		return
 	}
 	if rows < 0 || width < 0 || ld < width {
-		panic(fmt.Sprintf("f32: %s: %d rows of %d values, %d apart", what, rows, width, ld))
+		panic(fmt.Sprintf("f32: %s: %s: %d rows of %d values, %d apart", op, what, rows, width, ld))
 	}
 	if need := (rows-1)*ld + width; len(x) < need {
-		panic(fmt.Sprintf("f32: %s: %d values, want %d for %d rows of %d, %d apart", what, len(x), need, rows, width, ld))
+		panic(fmt.Sprintf("f32: %s: %s: %d values, want %d for %d rows of %d, %d apart", op, what, len(x), need, rows, width, ld))
 	}
 }
 
@@ -128,6 +128,7 @@ type matmulJob struct {
 	MatMul
 	*kernels
 	panels []float32 // B packed
+	padded bool      // C has room for whole panels, so that the last needs no copy
 }
 
 var matmulJobs freeList[matmulJob]
@@ -144,6 +145,18 @@ var scratches freeList[scratch]
 // Range computes rows lo to hi of C.
 func (j *matmulJob) Range(lo, hi int) {
 	s := scratches.get()
+	j.compute(s, lo, hi)
+	scratches.put(s)
+}
+
+// serial does the whole product on the caller's thread.
+func (j *matmulJob) serial(s *scratch) {
+	j.pack(1)
+	j.compute(s, 0, j.M)
+}
+
+// compute computes rows lo to hi of C in the given working space.
+func (j *matmulJob) compute(s *scratch, lo, hi int) {
 	s.a = grow(s.a, depth*j.sizes[0])
 	s.tile = grow(s.tile, j.nr*j.sizes[0])
 	s.bias = grow(s.bias, j.nr)
@@ -155,7 +168,6 @@ func (j *matmulJob) Range(lo, hi int) {
 			j.rows(s, i, size, p0)
 		}
 	}
-	scratches.put(s)
 }
 
 // rows adds steps p0 to p0+depth to the tiles of sizes[size] rows from row i on.
@@ -187,8 +199,11 @@ func (j *matmulJob) rows(s *scratch, i, size, p0 int) {
 		bias = j.Bias
 	}
 	panels := j.panels[p0*j.width():]
-	n := 0
-	for ; n+j.nr <= j.N; n += j.nr {
+	n, whole := 0, j.N
+	if j.padded {
+		whole = j.width()
+	}
+	for ; n+j.nr <= whole; n += j.nr {
 		c := j.C[i*j.LDC+n:]
 		if bias != nil {
 			bias = j.Bias[n:]

@@ -13,11 +13,11 @@ const packWork = 1 << 15
 func (j *matmulJob) pack(threads int) {
 	j.panels = grow(j.panels, j.K*j.width())
 	n := j.width() / j.nr
-	grain := n
-	if threads > 1 && j.K*j.N > packWork {
-		grain = (n + threads - 1) / threads
+	if threads == 1 || j.K*j.N <= packWork {
+		(*packer)(j).Range(0, n)
+		return
 	}
-	For(n, grain, (*packer)(j))
+	For(n, (n+threads-1)/threads, (*packer)(j))
 }
 
 // packer packs a range of panels.

@@ -15,6 +15,24 @@ type path struct {
 	name         string
 	usable       bool     // whether this CPU can run it
 	wide, narrow *kernels // matrix products: for MatMul, and for products of few columns
+	vectors
+}
+
+// vectors are the kernels over vectors and rows. The loop that each equals is the Go function of its name; all paths
+// give the same bits.
+type vectors struct {
+	add, reluGrad     func(dst, a, b []float32)
+	scale             func(dst []float32, s float32)
+	exp, tanh         func(dst, src []float32)
+	softmaxRows       func(dst, src []float32, rows, width, ldd, lds int)
+	maxExpSum         func(src []float32) (top, sum float32)
+	subTwo            func(dst, src []float32, a, b float32)
+	maskScale         func(dst, mask []float32, s float32)
+	softmaxBackRows   func(ds, p, dp []float32, rows, width, lds, ldp, lddp int, s float32)
+	layerNormRows     func(y, x, gamma, beta, mean, rstd []float32, rows, width int, eps float32)
+	layerNormBackRows func(dx, dy, x, gamma, mean, rstd, dgamma, dbeta []float32, rows, width int)
+	adam              func(p, m, v, g []float32, c *[8]float32)
+	squares           func(sums *[16]float64, x []float32)
 }
 
 // active is the path in use. It is chosen when the program starts and changed only by Select.

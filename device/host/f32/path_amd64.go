@@ -23,6 +23,22 @@ var avx512 = path{
 		col: []gemmFunc{gemmCol14x16AVX512, gemmCol8x16AVX512, gemmCol4x16AVX512, gemmCol3x16AVX512,
 			gemmCol2x16AVX512, gemmCol1x16AVX512},
 	},
+	vectors: vectors{
+		add:               addAVX512,
+		reluGrad:          reluGradAVX512,
+		scale:             scaleAVX512,
+		exp:               expAVX512,
+		tanh:              tanhAVX512,
+		softmaxRows:       softmaxRowsAVX512,
+		maxExpSum:         maxExpSumAVX512,
+		subTwo:            subTwoAVX512,
+		maskScale:         maskScaleAVX512,
+		softmaxBackRows:   softmaxBackRowsAVX512,
+		layerNormRows:     layerNormRowsAVX512,
+		layerNormBackRows: layerNormBackRowsAVX512,
+		adam:              adamAVX512,
+		squares:           squaresAVX512,
+	},
 }
 
 var avx2Kernels = kernels{
@@ -37,6 +53,22 @@ var avx2 = path{
 	usable: cpu.X86.HasAVX2 && cpu.X86.HasFMA,
 	wide:   &avx2Kernels,
 	narrow: &avx2Kernels,
+	vectors: vectors{
+		add:               addAVX2,
+		reluGrad:          reluGradAVX2,
+		scale:             scaleAVX2,
+		exp:               expAVX2,
+		tanh:              tanhAVX2,
+		softmaxRows:       softmaxRowsAVX2,
+		maxExpSum:         maxExpSumAVX2,
+		subTwo:            subTwoAVX2,
+		maskScale:         maskScaleAVX2,
+		softmaxBackRows:   softmaxBackRowsAVX2,
+		layerNormRows:     layerNormRowsAVX2,
+		layerNormBackRows: layerNormBackRowsAVX2,
+		adam:              adamAVX2,
+		squares:           squaresAVX2,
+	},
 }
 
 // baseKernels do in SSE, which every amd64 CPU has, what the Go micro-kernels do, and give the same bits.

@@ -24,6 +24,9 @@ var files = []struct {
 	emit func(*build.Context)
 }{
 	{"gemm", emitGemm},
+	{"exp", emitExp},
+	{"norm", emitNorm},
+	{"elementwise", emitElementwise},
 }
 
 func main() {
