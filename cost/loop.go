@@ -38,14 +38,20 @@ func (m *loop) Cost(r *vrp.Routes) error {
 // nodes x nodes in dist, and returns how many edges it added up.
 func Loop(costs, dist []float32, nodes int, r *vrp.Routes) (edges int) {
 	for i := range costs {
-		d := dist[i*nodes*nodes : (i+1)*nodes*nodes]
+		costs[i] = 0
 		route := r.Of(i)
+		if len(route) == 0 {
+			continue
+		}
+		d := dist[i*nodes*nodes : (i+1)*nodes*nodes]
 		var sum float32
-		for j := 1; j < len(route); j++ {
-			sum += d[int(route[j-1])*nodes+int(route[j])]
-			edges++
+		row := int(route[0]) * nodes
+		for _, node := range route[1:] {
+			sum += d[row+int(node)]
+			row = int(node) * nodes
 		}
 		costs[i] = sum
+		edges += len(route) - 1
 	}
 	return edges
 }
