@@ -9,10 +9,12 @@ import (
 	"gputax/device/catalog"
 )
 
+const devicesAbout = `Lists the devices this machine has, the simulated ones, and what is missing and
+why. sim:FILE.json is a simulated device by a profile of your own.`
+
 // devicesCommand is gputax devices.
 func devicesCommand(_ context.Context, stdout, _ io.Writer, args []string) error {
-	f := newFlags("devices", "Lists the devices this machine has, the simulated ones, and what is missing and why.\nsim:FILE.json is a simulated device by a profile of your own.", stdout)
-	if err := parse(f, args); err != nil {
+	if err := parse(newFlags("devices"), devicesAbout, stdout, args); err != nil {
 		return err
 	}
 	entries, err := catalog.List()

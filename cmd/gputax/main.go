@@ -86,23 +86,24 @@ func usage(w io.Writer) {
 	fmt.Fprint(w, "\ngputax COMMAND -h shows a command's flags.\nexit codes: 0 well, 1 a regression found, 2 an error\n")
 }
 
-// newFlags is a flag set whose errors come back instead of being printed, and
-// whose help goes to stdout.
-func newFlags(name, about string, stdout io.Writer) *flag.FlagSet {
+// newFlags is a flag set whose errors come back instead of being printed.
+func newFlags(name string) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.Usage = func() {
-		f.SetOutput(stdout)
-		fmt.Fprintf(stdout, "usage: gputax %s [flags]\n\n%s\n\n", name, about)
-		f.PrintDefaults()
-		f.SetOutput(io.Discard)
-	}
+	f.Usage = func() {}
 	return f
 }
 
-// parse parses flags and refuses what is left over.
-func parse(f *flag.FlagSet, args []string) error {
-	if err := f.Parse(args); err != nil {
+// parse parses flags and refuses what is left over. Help, where it is asked
+// for, goes to stdout.
+func parse(f *flag.FlagSet, about string, stdout io.Writer, args []string) error {
+	err := f.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(stdout, "usage: gputax %s [flags]\n\n%s\n\n", f.Name(), about)
+		f.SetOutput(stdout)
+		f.PrintDefaults()
+	}
+	if err != nil {
 		return err
 	}
 	if f.NArg() > 0 {

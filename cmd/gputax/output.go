@@ -32,17 +32,17 @@ type output struct {
 // the first free of bench.1.txt, bench.2.txt, ...
 func createOutput(dir string) (*output, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("-o: %w", err)
+		return nil, fmt.Errorf("-o %s: %w", dir, err)
 	}
 	o := &output{path: filepath.Join(dir, "bench.txt"), config: fileConfig()}
 	if _, err := os.Lstat(o.path); err == nil {
 		if o.kept, err = setAside(o.path); err != nil {
-			return nil, fmt.Errorf("-o: keep the earlier results: %w", err)
+			return nil, fmt.Errorf("-o %s: keep the earlier results: %w", dir, err)
 		}
 	}
 	file, err := os.OpenFile(o.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return nil, fmt.Errorf("-o: %w", err)
+		return nil, fmt.Errorf("-o %s: %w", dir, err)
 	}
 	o.file, o.writer = file, benchfmt.NewWriter(file)
 	return o, nil

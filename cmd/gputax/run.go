@@ -25,7 +25,7 @@ finished survives an interrupted run.
 func runCommand(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	var (
 		s    selection
-		f    = newFlags("run", runAbout, stdout)
+		f    = newFlags("run")
 		dir  = f.String("o", "gputax-out", "write results to this `directory`")
 		list = f.Bool("list", false, "print the names that would run, and run nothing")
 		n    = f.Int("count", 1, "take `N` samples of each")
@@ -35,7 +35,7 @@ func runCommand(ctx context.Context, stdout, stderr io.Writer, args []string) er
 	f.StringVar(&s.variants, "variant", "", "only these variants (comma-separated `list`)")
 	f.StringVar(&s.devices, "device", "", "on these devices (comma-separated `list`; default all there are)")
 	f.StringVar(&s.shard, "shard", "", "only part `i/n` of the matrix, to split it over machines")
-	if err := parse(f, args); err != nil {
+	if err := parse(f, runAbout, stdout, args); err != nil {
 		return err
 	}
 	if *n < 1 {

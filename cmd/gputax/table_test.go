@@ -1,0 +1,27 @@
+package main
+
+import "testing"
+
+func TestTexts(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{timeText(0), "0 ns"},
+		{timeText(999), "999 ns"},
+		{timeText(4321), "4.32 us"},
+		{timeText(71.42e6), "71.4 ms"},
+		{timeText(238e6), "238 ms"},
+		{timeText(2.26e9), "2.26 s"},
+		{bytesText(512), "512"},
+		{bytesText(61952), "62.0k"},
+		{bytesText(20.9e6), "20.9M"},
+		{bytesText(3e9), "3.00G"},
+		{ratioText(1.199), "1.20x"},
+		{ratioText(17665), "17665x"},
+		{suggest("fussed", []string{"loop", "fused", "padded"}), "; did you mean fused?"},
+		{suggest("sim", []string{"host", "sim:h200"}), "; did you mean sim:h200?"},
+		{suggest("qqqqqq", []string{"loop", "fused"}), ""},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
