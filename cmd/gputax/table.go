@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -47,12 +48,14 @@ func printTable(w io.Writer, results []result) {
 		cells = append(cells, cell{r.Variant, dev, medianTime(r), r.samples[0].Counters})
 	}
 	fmt.Fprintf(w, "\n%s  %s\n", results[0].Bench, strings.ReplaceAll(results[0].Params, "/", "  "))
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "variant\tlaunches\tcopies\tbytes\tsyncs\t%s\t\n", strings.Join(devices, "\t\t")+"\t")
+	width := len(slices.MaxFunc(append(variants, "variant"), func(a, b string) int { return len(a) - len(b) }))
+	var table bytes.Buffer
+	tw := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(tw, "%-*s\tlaunches\tcopies\tbytes\tsyncs\t%s\t\n", width, "variant", strings.Join(devices, "\t\t")+"\t")
 	for _, v := range variants {
 		i := slices.IndexFunc(cells, func(c cell) bool { return c.variant == v })
 		c := cells[i].counters
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%d\t", v, launches(c), c[device.UploadCopies]+c[device.DownloadCopies],
+		fmt.Fprintf(tw, "%-*s\t%s\t%d\t%s\t%d\t", width, v, launches(c), c[device.UploadCopies]+c[device.DownloadCopies],
 			bytesText(c[device.UploadBytes]+c[device.DownloadBytes]), c[device.Syncs])
 		for _, d := range devices {
 			fmt.Fprint(tw, timeCell(cells, v, d))
@@ -60,6 +63,9 @@ func printTable(w io.Writer, results []result) {
 		fmt.Fprintln(tw)
 	}
 	tw.Flush()
+	for line := range strings.Lines(table.String()) {
+		fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+	}
 }
 
 // timeCell is a variant's time on a device, and its ratio to the best there.
