@@ -2,6 +2,7 @@ package f32
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -61,4 +62,76 @@ func runGonum(m *MatMul) {
 		blas32.General{Rows: ar, Cols: ac, Stride: m.LDA, Data: m.A},
 		blas32.General{Rows: br, Cols: bc, Stride: m.LDB, Data: m.B}, 0,
 		blas32.General{Rows: m.M, Cols: m.N, Stride: m.LDC, Data: m.C})
+}
+
+// BenchmarkPeak measures the most multiply-adds that the CPU does, on all threads at once.
+func BenchmarkPeak(b *testing.B) {
+	for _, p := range peaks() {
+		b.Run("path="+p.name, func(b *testing.B) {
+			threads := runtime.GOMAXPROCS(0)
+			for b.Loop() {
+				For(threads, 1, p)
+			}
+			flop := float64(threads) * peakLoops * 12 * 2 * float64(p.lanes)
+			b.ReportMetric(flop*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		})
+	}
+}
+
+// peakLoops is how often one call runs the loop of twelve multiply-adds.
+const peakLoops = 1 << 16
+
+// peak is a Body that keeps one thread at its limit.
+type peak struct {
+	name  string
+	lanes int
+	loop  func(n int)
+}
+
+func (p *peak) Range(lo, hi int) {
+	for range hi - lo {
+		p.loop(peakLoops)
+	}
+}
+
+// BenchmarkOperation times the other operations at the sizes of the reference workload, on every path.
+func BenchmarkOperation(b *testing.B) {
+	const rows, width, params = 1408, 128, 700_000
+	r := newRand(1)
+	x, y, z := normals(r, params), make([]float32, params), make([]float32, params)
+	mean, rstd, gamma := make([]float32, rows), make([]float32, rows), normals(r, width)
+	encoder := AttentionShape{Batch: 128, Heads: 8, Queries: 11, Keys: 11, HeadDim: 16, LDQ: 384, LDK: 384, LDV: 384, LDO: 128, Scale: 0.25}
+	decoder := AttentionShape{Batch: 128, Heads: 8, Queries: 20, Keys: 11, HeadDim: 16, LDQ: 128, LDK: 384, LDV: 384, LDO: 128, Scale: 0.25,
+		Mask: make([]uint8, 128*20*11)}
+	q, probs, out := normals(r, 2560*384), make([]float32, 128*8*20*11), make([]float32, 2560*128)
+	dq, dk, dv := make([]float32, 2560*384), make([]float32, 2560*384), make([]float32, 2560*384)
+	for _, op := range []struct {
+		name string
+		run  func()
+	}{
+		{"exp", func() { Exp(y[:rows*width], x) }},
+		{"tanh", func() { Tanh(y[:rows*width], x) }},
+		{"softmax", func() { Softmax(y, x, 2560, 11, 11) }},
+		{"logsoftmax", func() { LogSoftmax(y, x, 2560, 11, 11) }},
+		{"addlayernorm", func() { AddLayerNorm(y, z, x, x, gamma, gamma, mean, rstd, rows, width, 1e-5) }},
+		{"layernormbackward", func() { LayerNormBackward(y, x, x, gamma, mean, rstd, z, z[width:], rows, width) }},
+		{"attention", func() { Attention(out, probs, q, q[128:], q[256:], &encoder) }},
+		{"attentionbackward", func() { AttentionBackward(dq, dk, dv, out, probs, q, q[128:], q[256:], &encoder) }},
+		{"maskedattention", func() { Attention(out, probs, q, q[128:], q[256:], &decoder) }},
+		{"add", func() { Add(y[:rows*width], x, x) }},
+		{"relugrad", func() { ReLUGrad(y[:rows*width], x, x) }},
+		{"sumrows", func() { SumRows(y, x, rows, 256, 256, false) }},
+		{"sumsquares", func() { SumSquares(x) }},
+		{"adam", func() { Adam(y, z, z, x, 5, 1e-4, 0.9, 0.999, 1e-8, 1) }},
+	} {
+		for _, path := range Paths() {
+			b.Run("op="+op.name+"/path="+path, func(b *testing.B) {
+				withPath(b, path, 0, func() {
+					for b.Loop() {
+						op.run()
+					}
+				})
+			})
+		}
+	}
 }

@@ -66,6 +66,9 @@ const depth = 512
 // serialWork is the number of multiply-adds below which a product is not worth a second thread.
 const serialWork = 1 << 16
 
+// partRows is about the least number of rows of a part; a thread gets up to four parts, to even out delays.
+const partRows = 64
+
 // Run computes the product. It panics when a slice is too short for the sizes.
 func (m *MatMul) Run() {
 	m.check()
@@ -80,12 +83,8 @@ func (m *MatMul) Run() {
 		threads = 1
 	}
 	j.pack(threads)
-	step := j.sizes[0]
-	grain := m.M
-	if threads > 1 {
-		grain = (m.M/(4*threads) + step - 1) / step * step
-	}
-	For(m.M, max(grain, step), j)
+	parts := threads * min(max(m.M/(threads*partRows), 1), 4)
+	For(m.M, (m.M+parts-1)/parts, j)
 	j.MatMul = MatMul{}
 	matmulJobs.put(j)
 }
@@ -135,7 +134,6 @@ var matmulJobs freeList[matmulJob]
 
 // scratch is the working space of one range of rows.
 type scratch struct {
-	a    []float32 // A packed, for TN
 	tile []float32 // the tile of a last panel that is not full
 	bias []float32 // its bias
 }
@@ -157,7 +155,6 @@ func (j *matmulJob) serial(s *scratch) {
 
 // compute computes rows lo to hi of C in the given working space.
 func (j *matmulJob) compute(s *scratch, lo, hi int) {
-	s.a = grow(s.a, depth*j.sizes[0])
 	s.tile = grow(s.tile, j.nr*j.sizes[0])
 	s.bias = grow(s.bias, j.nr)
 	for p0 := 0; p0 == 0 || p0 < j.K; p0 += depth {
@@ -179,11 +176,7 @@ func (j *matmulJob) rows(s *scratch, i, size, p0 int) {
 	switch {
 	case k == 0:
 	case j.Op == TN:
-		fn, lda = j.col[size], rows
-		a = s.a
-		for p := range k {
-			copy(a[p*rows:p*rows+rows], j.A[(p0+p)*j.LDA+i:])
-		}
+		fn, a = j.col[size], j.A[p0*lda+i:]
 	default:
 		a = j.A[i*lda+p0:]
 	}
@@ -191,33 +184,29 @@ func (j *matmulJob) rows(s *scratch, i, size, p0 int) {
 	if p0 > 0 || j.Accumulate {
 		mode = modeLoad
 	}
-	if last := p0+k == j.K; last && j.ReLU {
-		mode |= modeReLU
+	if last := p0+k == j.K; last {
+		if j.ReLU {
+			mode |= modeReLU
+		}
+		if j.Bias != nil {
+			mode |= modeBias
+			bias = j.Bias
+		}
 	}
-	if p0+k == j.K && j.Bias != nil {
-		mode |= modeBias
-		bias = j.Bias
-	}
-	panels := j.panels[p0*j.width():]
-	n, whole := 0, j.N
-	if j.padded {
-		whole = j.width()
-	}
-	for ; n+j.nr <= whole; n += j.nr {
-		c := j.C[i*j.LDC+n:]
+	for n := 0; n < j.N; n += j.nr {
 		if bias != nil {
 			bias = j.Bias[n:]
 		}
-		fn(k, a, lda, panels[n*k:], j.nr, c, j.LDC, bias, mode)
-	}
-	if n < j.N {
-		if bias != nil {
-			copy(s.bias, j.Bias[n:j.N])
-			bias = s.bias
+		b, ldb := j.panel(n, p0, k)
+		c := j.C[i*j.LDC+n:]
+		if cols := j.N - n; cols >= j.nr || j.padded {
+			fn(k, a, lda, b, ldb, c, j.LDC, bias, mode)
+		} else {
+			copy(s.bias, bias)
+			copyRows(s.tile, j.nr, c, j.LDC, rows, cols)
+			fn(k, a, lda, b, ldb, s.tile, j.nr, s.bias, mode)
+			copyRows(c, j.LDC, s.tile, j.nr, rows, cols)
 		}
-		copyRows(s.tile, j.nr, j.C[i*j.LDC+n:], j.LDC, rows, j.N-n)
-		fn(k, a, lda, panels[n*k:], j.nr, s.tile, j.nr, bias, mode)
-		copyRows(j.C[i*j.LDC+n:], j.LDC, s.tile, j.nr, rows, j.N-n)
 	}
 }
 

@@ -9,15 +9,35 @@ func (j *matmulJob) width() int { return (j.N + j.nr - 1) / j.nr * j.nr }
 // packWork is the number of values of B below which one thread packs it.
 const packWork = 1 << 15
 
-// pack fills j.panels.
+// directRows is the number of rows of C up to which packing B costs more than it saves.
+const directRows = 256
+
+// direct says whether the full panels of B are read where they are.
+func (j *matmulJob) direct() bool { return j.Op != NT && j.M <= directRows }
+
+// panel returns the k steps from p0 on of the panel at column n, and the distance between steps.
+func (j *matmulJob) panel(n, p0, k int) (b []float32, ldb int) {
+	switch {
+	case k == 0:
+		return nil, 0
+	case j.direct() && n+j.nr <= j.N:
+		return j.B[p0*j.LDB+n:], j.LDB
+	}
+	return j.panels[p0*j.width()+n*k:], j.nr
+}
+
+// pack fills j.panels, except with panels that are read where they are.
 func (j *matmulJob) pack(threads int) {
 	j.panels = grow(j.panels, j.K*j.width())
-	n := j.width() / j.nr
-	if threads == 1 || j.K*j.N <= packWork {
-		(*packer)(j).Range(0, n)
+	first, last := 0, j.width()/j.nr
+	if j.direct() {
+		first = j.N / j.nr
+	}
+	if threads == 1 || j.K*j.N <= packWork || j.direct() {
+		(*packer)(j).Range(first, last)
 		return
 	}
-	For(n, (n+threads-1)/threads, (*packer)(j))
+	For(last, (last+threads-1)/threads, (*packer)(j))
 }
 
 // packer packs a range of panels.
@@ -26,7 +46,7 @@ type packer matmulJob
 // Range packs panels lo to hi, in every block of K.
 func (j *packer) Range(lo, hi int) {
 	width := (*matmulJob)(j).width()
-	for p0 := 0; p0 < j.K; p0 += depth {
+	for p0 := 0; p0 < j.K && lo < hi; p0 += depth {
 		k := min(depth, j.K-p0)
 		for n := lo * j.nr; n < hi*j.nr; n += j.nr {
 			dst := j.panels[p0*width+n*k:][:k*j.nr]
