@@ -1151,29 +1151,35 @@ done12:
 // func softmaxRowsAVX2(dst []float32, src []float32, rows int, width int, ldd int, lds int)
 // Requires: AVX, AVX2
 TEXT ·softmaxRowsAVX2(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), AX
-	MOVQ src_base+24(FP), CX
-	MOVQ width+56(FP), DX
-	MOVQ ldd+64(FP), BX
-	MOVQ lds+72(FP), SI
-	MOVQ rows+48(FP), DI
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    src_base+24(FP), CX
+	MOVQ    width+56(FP), DX
+	MOVQ    ldd+64(FP), BX
+	MOVQ    lds+72(FP), SI
+	MOVQ    DX, DI
+	ANDQ    $0x0f, DI
+	LEAQ    window<>+0(SB), R8
+	NEGQ    DI
+	VMOVUPS 64(R8)(DI*4), Y0
+	VMOVUPS 96(R8)(DI*4), Y1
+	MOVQ    rows+48(FP), DI
 
 row13:
 	TESTQ   DI, DI
 	JZ      rows14
-	VMOVUPS minusInf<>+0(SB), Y0
-	VMOVAPS Y0, Y1
-	VMOVAPS Y0, Y2
+	VMOVUPS minusInf<>+0(SB), Y2
+	VMOVAPS Y2, Y3
+	VMOVAPS Y2, Y4
 	XORQ    R8, R8
 	MOVQ    DX, R9
 
 loop15:
 	CMPQ    R9, $0x10
 	JLT     tail16
-	VMOVUPS (CX)(R8*1), Y3
-	VMAXPS  Y3, Y1, Y1
-	VMOVUPS 32(CX)(R8*1), Y3
-	VMAXPS  Y3, Y2, Y2
+	VMOVUPS (CX)(R8*1), Y5
+	VMAXPS  Y5, Y3, Y3
+	VMOVUPS 32(CX)(R8*1), Y5
+	VMAXPS  Y5, Y4, Y4
 	ADDQ    $0x40, R8
 	SUBQ    $0x10, R9
 	JMP     loop15
@@ -1181,110 +1187,106 @@ loop15:
 tail16:
 	TESTQ      R9, R9
 	JZ         done17
-	LEAQ       window<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPS    64(R10)(R9*4), Y3
-	VMOVUPS    96(R10)(R9*4), Y4
-	VMASKMOVPS (CX)(R8*1), Y3, Y5
-	VBLENDVPS  Y3, Y5, Y0, Y5
-	VMAXPS     Y5, Y1, Y1
-	VMASKMOVPS 32(CX)(R8*1), Y4, Y3
-	VBLENDVPS  Y4, Y3, Y0, Y3
-	VMAXPS     Y3, Y2, Y2
+	VMASKMOVPS (CX)(R8*1), Y0, Y5
+	VBLENDVPS  Y0, Y5, Y2, Y5
+	VMAXPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX)(R8*1), Y1, Y5
+	VBLENDVPS  Y1, Y5, Y2, Y5
+	VMAXPS     Y5, Y4, Y4
 
 done17:
-	VMAXPS       Y2, Y1, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VMAXPS       X1, X0, X1
-	VPERMILPS    $0x0e, X1, X0
-	VMAXPS       X0, X1, X1
-	VPERMILPS    $0x01, X1, X0
-	VMAXPS       X0, X1, X1
-	VBROADCASTSS X1, Y0
-	VXORPS       Y1, Y1, Y1
-	VXORPS       Y2, Y2, Y2
+	VMAXPS       Y4, Y3, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VMAXPS       X3, X2, X3
+	VPERMILPS    $0x0e, X3, X2
+	VMAXPS       X2, X3, X3
+	VPERMILPS    $0x01, X3, X2
+	VMAXPS       X2, X3, X3
+	VBROADCASTSS X3, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
 	XORQ         R8, R8
 	MOVQ         DX, R9
 
 loop18:
 	CMPQ    R9, $0x10
 	JLT     tail19
-	VMOVUPS (CX)(R8*1), Y3
-	VSUBPS  Y0, Y3, Y3
-	VCMPPS  $0x15, expLow<>+0(SB), Y3, Y4
-	VANDPS  Y4, Y3, Y3
-	VMOVUPS expHigh<>+0(SB), Y5
-	VMINPS  Y3, Y5, Y3
-	VMULPS  log2e<>+0(SB), Y3, Y5
-	VADDPS  rounder<>+0(SB), Y5, Y5
-	VSUBPS  rounder<>+0(SB), Y5, Y6
-	VMULPS  ln2High<>+0(SB), Y6, Y7
-	VSUBPS  Y7, Y3, Y3
-	VMULPS  ln2Low<>+0(SB), Y6, Y7
-	VSUBPS  Y7, Y3, Y3
-	VMOVUPS exp4<>+0(SB), Y6
-	VMULPS  Y3, Y6, Y6
-	VADDPS  exp3<>+0(SB), Y6, Y6
-	VMULPS  Y3, Y6, Y6
-	VADDPS  exp2<>+0(SB), Y6, Y6
-	VMULPS  Y3, Y6, Y6
-	VADDPS  exp1<>+0(SB), Y6, Y6
-	VMULPS  Y3, Y6, Y6
-	VADDPS  exp0<>+0(SB), Y6, Y6
-	VMULPS  Y3, Y3, Y7
-	VMULPS  Y7, Y6, Y6
-	VADDPS  Y3, Y6, Y6
-	VADDPS  one<>+0(SB), Y6, Y6
-	VPSUBD  rounder<>+0(SB), Y5, Y5
-	VPSRAD  $0x01, Y5, Y3
-	VPSUBD  Y3, Y5, Y5
-	VPADDD  bias<>+0(SB), Y3, Y3
-	VPSLLD  $0x17, Y3, Y3
-	VMULPS  Y3, Y6, Y6
+	VMOVUPS (CX)(R8*1), Y5
+	VSUBPS  Y2, Y5, Y5
+	VCMPPS  $0x15, expLow<>+0(SB), Y5, Y6
+	VANDPS  Y6, Y5, Y5
+	VMOVUPS expHigh<>+0(SB), Y7
+	VMINPS  Y5, Y7, Y5
+	VMULPS  log2e<>+0(SB), Y5, Y7
+	VADDPS  rounder<>+0(SB), Y7, Y7
+	VSUBPS  rounder<>+0(SB), Y7, Y8
+	VMULPS  ln2High<>+0(SB), Y8, Y9
+	VSUBPS  Y9, Y5, Y5
+	VMULPS  ln2Low<>+0(SB), Y8, Y9
+	VSUBPS  Y9, Y5, Y5
+	VMOVUPS exp4<>+0(SB), Y8
+	VMULPS  Y5, Y8, Y8
+	VADDPS  exp3<>+0(SB), Y8, Y8
+	VMULPS  Y5, Y8, Y8
+	VADDPS  exp2<>+0(SB), Y8, Y8
+	VMULPS  Y5, Y8, Y8
+	VADDPS  exp1<>+0(SB), Y8, Y8
+	VMULPS  Y5, Y8, Y8
+	VADDPS  exp0<>+0(SB), Y8, Y8
+	VMULPS  Y5, Y5, Y9
+	VMULPS  Y9, Y8, Y8
+	VADDPS  Y5, Y8, Y8
+	VADDPS  one<>+0(SB), Y8, Y8
+	VPSUBD  rounder<>+0(SB), Y7, Y7
+	VPSRAD  $0x01, Y7, Y5
+	VPSUBD  Y5, Y7, Y7
 	VPADDD  bias<>+0(SB), Y5, Y5
 	VPSLLD  $0x17, Y5, Y5
-	VMULPS  Y5, Y6, Y6
-	VANDPS  Y4, Y6, Y6
-	VADDPS  Y6, Y1, Y1
-	VMOVUPS Y6, (AX)(R8*1)
-	VMOVUPS 32(CX)(R8*1), Y3
-	VSUBPS  Y0, Y3, Y3
-	VCMPPS  $0x15, expLow<>+0(SB), Y3, Y4
-	VANDPS  Y4, Y3, Y3
-	VMOVUPS expHigh<>+0(SB), Y5
-	VMINPS  Y3, Y5, Y3
-	VMULPS  log2e<>+0(SB), Y3, Y5
-	VADDPS  rounder<>+0(SB), Y5, Y5
-	VSUBPS  rounder<>+0(SB), Y5, Y6
-	VMULPS  ln2High<>+0(SB), Y6, Y7
-	VSUBPS  Y7, Y3, Y3
-	VMULPS  ln2Low<>+0(SB), Y6, Y7
-	VSUBPS  Y7, Y3, Y3
-	VMOVUPS exp4<>+0(SB), Y6
-	VMULPS  Y3, Y6, Y6
-	VADDPS  exp3<>+0(SB), Y6, Y6
-	VMULPS  Y3, Y6, Y6
-	VADDPS  exp2<>+0(SB), Y6, Y6
-	VMULPS  Y3, Y6, Y6
-	VADDPS  exp1<>+0(SB), Y6, Y6
-	VMULPS  Y3, Y6, Y6
-	VADDPS  exp0<>+0(SB), Y6, Y6
-	VMULPS  Y3, Y3, Y7
-	VMULPS  Y7, Y6, Y6
-	VADDPS  Y3, Y6, Y6
-	VADDPS  one<>+0(SB), Y6, Y6
-	VPSUBD  rounder<>+0(SB), Y5, Y5
-	VPSRAD  $0x01, Y5, Y3
-	VPSUBD  Y3, Y5, Y5
-	VPADDD  bias<>+0(SB), Y3, Y3
-	VPSLLD  $0x17, Y3, Y3
-	VMULPS  Y3, Y6, Y6
+	VMULPS  Y5, Y8, Y8
+	VPADDD  bias<>+0(SB), Y7, Y7
+	VPSLLD  $0x17, Y7, Y7
+	VMULPS  Y7, Y8, Y8
+	VANDPS  Y6, Y8, Y8
+	VADDPS  Y8, Y3, Y3
+	VMOVUPS Y8, (AX)(R8*1)
+	VMOVUPS 32(CX)(R8*1), Y5
+	VSUBPS  Y2, Y5, Y5
+	VCMPPS  $0x15, expLow<>+0(SB), Y5, Y6
+	VANDPS  Y6, Y5, Y5
+	VMOVUPS expHigh<>+0(SB), Y7
+	VMINPS  Y5, Y7, Y5
+	VMULPS  log2e<>+0(SB), Y5, Y7
+	VADDPS  rounder<>+0(SB), Y7, Y7
+	VSUBPS  rounder<>+0(SB), Y7, Y8
+	VMULPS  ln2High<>+0(SB), Y8, Y9
+	VSUBPS  Y9, Y5, Y5
+	VMULPS  ln2Low<>+0(SB), Y8, Y9
+	VSUBPS  Y9, Y5, Y5
+	VMOVUPS exp4<>+0(SB), Y8
+	VMULPS  Y5, Y8, Y8
+	VADDPS  exp3<>+0(SB), Y8, Y8
+	VMULPS  Y5, Y8, Y8
+	VADDPS  exp2<>+0(SB), Y8, Y8
+	VMULPS  Y5, Y8, Y8
+	VADDPS  exp1<>+0(SB), Y8, Y8
+	VMULPS  Y5, Y8, Y8
+	VADDPS  exp0<>+0(SB), Y8, Y8
+	VMULPS  Y5, Y5, Y9
+	VMULPS  Y9, Y8, Y8
+	VADDPS  Y5, Y8, Y8
+	VADDPS  one<>+0(SB), Y8, Y8
+	VPSUBD  rounder<>+0(SB), Y7, Y7
+	VPSRAD  $0x01, Y7, Y5
+	VPSUBD  Y5, Y7, Y7
 	VPADDD  bias<>+0(SB), Y5, Y5
 	VPSLLD  $0x17, Y5, Y5
-	VMULPS  Y5, Y6, Y6
-	VANDPS  Y4, Y6, Y6
-	VADDPS  Y6, Y2, Y2
-	VMOVUPS Y6, 32(AX)(R8*1)
+	VMULPS  Y5, Y8, Y8
+	VPADDD  bias<>+0(SB), Y7, Y7
+	VPSLLD  $0x17, Y7, Y7
+	VMULPS  Y7, Y8, Y8
+	VANDPS  Y6, Y8, Y8
+	VADDPS  Y8, Y4, Y4
+	VMOVUPS Y8, 32(AX)(R8*1)
 	ADDQ    $0x40, R8
 	SUBQ    $0x10, R9
 	JMP     loop18
@@ -1292,12 +1294,8 @@ loop18:
 tail19:
 	TESTQ      R9, R9
 	JZ         done20
-	LEAQ       window<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPS    64(R10)(R9*4), Y3
-	VMOVUPS    96(R10)(R9*4), Y4
-	VMASKMOVPS (CX)(R8*1), Y3, Y5
-	VSUBPS     Y0, Y5, Y5
+	VMASKMOVPS (CX)(R8*1), Y0, Y5
+	VSUBPS     Y2, Y5, Y5
 	VCMPPS     $0x15, expLow<>+0(SB), Y5, Y6
 	VANDPS     Y6, Y5, Y5
 	VMOVUPS    expHigh<>+0(SB), Y7
@@ -1332,70 +1330,70 @@ tail19:
 	VPSLLD     $0x17, Y7, Y7
 	VMULPS     Y7, Y8, Y8
 	VANDPS     Y6, Y8, Y8
-	VANDPS     Y3, Y8, Y8
-	VADDPS     Y8, Y1, Y1
-	VMASKMOVPS Y8, Y3, (AX)(R8*1)
-	VMASKMOVPS 32(CX)(R8*1), Y4, Y3
-	VSUBPS     Y0, Y3, Y3
-	VCMPPS     $0x15, expLow<>+0(SB), Y3, Y0
-	VANDPS     Y0, Y3, Y3
-	VMOVUPS    expHigh<>+0(SB), Y5
-	VMINPS     Y3, Y5, Y3
-	VMULPS     log2e<>+0(SB), Y3, Y5
-	VADDPS     rounder<>+0(SB), Y5, Y5
-	VSUBPS     rounder<>+0(SB), Y5, Y6
-	VMULPS     ln2High<>+0(SB), Y6, Y7
-	VSUBPS     Y7, Y3, Y3
-	VMULPS     ln2Low<>+0(SB), Y6, Y7
-	VSUBPS     Y7, Y3, Y3
-	VMOVUPS    exp4<>+0(SB), Y6
-	VMULPS     Y3, Y6, Y6
-	VADDPS     exp3<>+0(SB), Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VADDPS     exp2<>+0(SB), Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VADDPS     exp1<>+0(SB), Y6, Y6
-	VMULPS     Y3, Y6, Y6
-	VADDPS     exp0<>+0(SB), Y6, Y6
-	VMULPS     Y3, Y3, Y7
-	VMULPS     Y7, Y6, Y6
-	VADDPS     Y3, Y6, Y6
-	VADDPS     one<>+0(SB), Y6, Y6
-	VPSUBD     rounder<>+0(SB), Y5, Y5
-	VPSRAD     $0x01, Y5, Y3
-	VPSUBD     Y3, Y5, Y5
-	VPADDD     bias<>+0(SB), Y3, Y3
-	VPSLLD     $0x17, Y3, Y3
-	VMULPS     Y3, Y6, Y6
+	VANDPS     Y0, Y8, Y8
+	VADDPS     Y8, Y3, Y3
+	VMASKMOVPS Y8, Y0, (AX)(R8*1)
+	VMASKMOVPS 32(CX)(R8*1), Y1, Y5
+	VSUBPS     Y2, Y5, Y5
+	VCMPPS     $0x15, expLow<>+0(SB), Y5, Y2
+	VANDPS     Y2, Y5, Y5
+	VMOVUPS    expHigh<>+0(SB), Y6
+	VMINPS     Y5, Y6, Y5
+	VMULPS     log2e<>+0(SB), Y5, Y6
+	VADDPS     rounder<>+0(SB), Y6, Y6
+	VSUBPS     rounder<>+0(SB), Y6, Y7
+	VMULPS     ln2High<>+0(SB), Y7, Y8
+	VSUBPS     Y8, Y5, Y5
+	VMULPS     ln2Low<>+0(SB), Y7, Y8
+	VSUBPS     Y8, Y5, Y5
+	VMOVUPS    exp4<>+0(SB), Y7
+	VMULPS     Y5, Y7, Y7
+	VADDPS     exp3<>+0(SB), Y7, Y7
+	VMULPS     Y5, Y7, Y7
+	VADDPS     exp2<>+0(SB), Y7, Y7
+	VMULPS     Y5, Y7, Y7
+	VADDPS     exp1<>+0(SB), Y7, Y7
+	VMULPS     Y5, Y7, Y7
+	VADDPS     exp0<>+0(SB), Y7, Y7
+	VMULPS     Y5, Y5, Y8
+	VMULPS     Y8, Y7, Y7
+	VADDPS     Y5, Y7, Y7
+	VADDPS     one<>+0(SB), Y7, Y7
+	VPSUBD     rounder<>+0(SB), Y6, Y6
+	VPSRAD     $0x01, Y6, Y5
+	VPSUBD     Y5, Y6, Y6
 	VPADDD     bias<>+0(SB), Y5, Y5
 	VPSLLD     $0x17, Y5, Y5
-	VMULPS     Y5, Y6, Y6
-	VANDPS     Y0, Y6, Y6
-	VANDPS     Y4, Y6, Y6
-	VADDPS     Y6, Y2, Y2
-	VMASKMOVPS Y6, Y4, 32(AX)(R8*1)
+	VMULPS     Y5, Y7, Y7
+	VPADDD     bias<>+0(SB), Y6, Y6
+	VPSLLD     $0x17, Y6, Y6
+	VMULPS     Y6, Y7, Y7
+	VANDPS     Y2, Y7, Y7
+	VANDPS     Y1, Y7, Y7
+	VADDPS     Y7, Y4, Y4
+	VMASKMOVPS Y7, Y1, 32(AX)(R8*1)
 
 done20:
-	VADDPS       Y2, Y1, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPS       X1, X0, X1
-	VPERMILPS    $0x0e, X1, X0
-	VADDPS       X0, X1, X1
-	VPERMILPS    $0x01, X1, X0
-	VADDPS       X0, X1, X1
-	VBROADCASTSS X1, Y0
+	VADDPS       Y4, Y3, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X3
+	VPERMILPS    $0x0e, X3, X2
+	VADDPS       X2, X3, X3
+	VPERMILPS    $0x01, X3, X2
+	VADDPS       X2, X3, X3
+	VBROADCASTSS X3, Y2
 	XORQ         R8, R8
 	MOVQ         DX, R9
 
 loop21:
 	CMPQ    R9, $0x10
 	JLT     tail22
-	VMOVUPS (AX)(R8*1), Y1
-	VDIVPS  Y0, Y1, Y1
-	VMOVUPS Y1, (AX)(R8*1)
-	VMOVUPS 32(AX)(R8*1), Y1
-	VDIVPS  Y0, Y1, Y1
-	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS (AX)(R8*1), Y3
+	VDIVPS  Y2, Y3, Y3
+	VMOVUPS Y3, (AX)(R8*1)
+	VMOVUPS 32(AX)(R8*1), Y3
+	VDIVPS  Y2, Y3, Y3
+	VMOVUPS Y3, 32(AX)(R8*1)
 	ADDQ    $0x40, R8
 	SUBQ    $0x10, R9
 	JMP     loop21
@@ -1403,16 +1401,12 @@ loop21:
 tail22:
 	TESTQ      R9, R9
 	JZ         done23
-	LEAQ       window<>+0(SB), R10
-	NEGQ       R9
-	VMOVUPS    64(R10)(R9*4), Y1
-	VMOVUPS    96(R10)(R9*4), Y2
-	VMASKMOVPS (AX)(R8*1), Y1, Y3
-	VDIVPS     Y0, Y3, Y3
-	VMASKMOVPS Y3, Y1, (AX)(R8*1)
-	VMASKMOVPS 32(AX)(R8*1), Y2, Y1
-	VDIVPS     Y0, Y1, Y1
-	VMASKMOVPS Y1, Y2, 32(AX)(R8*1)
+	VMASKMOVPS (AX)(R8*1), Y0, Y3
+	VDIVPS     Y2, Y3, Y3
+	VMASKMOVPS Y3, Y0, (AX)(R8*1)
+	VMASKMOVPS 32(AX)(R8*1), Y1, Y3
+	VDIVPS     Y2, Y3, Y3
+	VMASKMOVPS Y3, Y1, 32(AX)(R8*1)
 
 done23:
 	LEAQ (AX)(BX*4), AX
@@ -1445,26 +1439,32 @@ GLOBL minusInf<>(SB), RODATA|NOPTR, $64
 // func softmaxRowsAVX512(dst []float32, src []float32, rows int, width int, ldd int, lds int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·softmaxRowsAVX512(SB), NOSPLIT, $0-80
-	MOVQ dst_base+0(FP), AX
-	MOVQ src_base+24(FP), CX
-	MOVQ width+56(FP), DX
-	MOVQ ldd+64(FP), BX
-	MOVQ lds+72(FP), SI
-	MOVQ rows+48(FP), DI
+	MOVQ     dst_base+0(FP), AX
+	MOVQ     src_base+24(FP), CX
+	MOVQ     width+56(FP), DX
+	MOVQ     ldd+64(FP), BX
+	MOVQ     lds+72(FP), SI
+	MOVQ     DX, DI
+	ANDQ     $0x0f, DI
+	LEAQ     window<>+0(SB), R8
+	NEGQ     DI
+	VMOVUPS  64(R8)(DI*4), Z0
+	VPMOVD2M Z0, K1
+	MOVQ     rows+48(FP), DI
 
 row24:
 	TESTQ   DI, DI
 	JZ      rows25
 	VMOVUPS minusInf<>+0(SB), Z0
-	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
 	XORQ    R8, R8
 	MOVQ    DX, R9
 
 loop26:
 	CMPQ    R9, $0x10
 	JLT     tail27
-	VMOVUPS (CX)(R8*1), Z2
-	VMAXPS  Z2, Z1, Z1
+	VMOVUPS (CX)(R8*1), Z3
+	VMAXPS  Z3, Z2, Z2
 	ADDQ    $0x40, R8
 	SUBQ    $0x10, R9
 	JMP     loop26
@@ -1472,68 +1472,64 @@ loop26:
 tail27:
 	TESTQ     R9, R9
 	JZ        done28
-	LEAQ      window<>+0(SB), R10
-	NEGQ      R9
-	VMOVUPS   64(R10)(R9*4), Z2
-	VPMOVD2M  Z2, K1
-	VMOVUPS.Z (CX)(R8*1), K1, Z2
-	VBLENDMPS Z2, Z0, K1, Z2
-	VMAXPS    Z2, Z1, Z1
+	VMOVUPS.Z (CX)(R8*1), K1, Z3
+	VBLENDMPS Z3, Z0, K1, Z3
+	VMAXPS    Z3, Z2, Z2
 
 done28:
-	VEXTRACTF64X4 $0x01, Z1, Y0
-	VMAXPS        Y0, Y1, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VMAXPS        X1, X0, X1
-	VPERMILPS     $0x0e, X1, X0
-	VMAXPS        X0, X1, X1
-	VPERMILPS     $0x01, X1, X0
-	VMAXPS        X0, X1, X1
-	VBROADCASTSS  X1, Z0
-	VPXORD        Z3, Z3, Z3
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VMAXPS        Y0, Y2, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VMAXPS        X2, X0, X2
+	VPERMILPS     $0x0e, X2, X0
+	VMAXPS        X0, X2, X2
+	VPERMILPS     $0x01, X2, X0
+	VMAXPS        X0, X2, X2
+	VBROADCASTSS  X2, Z0
+	VPXORD        Z1, Z1, Z1
 	XORQ          R8, R8
 	MOVQ          DX, R9
 
 loop29:
 	CMPQ      R9, $0x10
 	JLT       tail30
-	VMOVUPS   (CX)(R8*1), Z1
-	VSUBPS    Z0, Z1, Z1
-	VCMPPS    $0x15, expLow<>+0(SB), Z1, K1
-	VMOVAPS.Z Z1, K1, Z1
-	VMOVUPS   expHigh<>+0(SB), Z2
-	VMINPS    Z1, Z2, Z1
-	VMULPS    log2e<>+0(SB), Z1, Z2
-	VADDPS    rounder<>+0(SB), Z2, Z2
-	VSUBPS    rounder<>+0(SB), Z2, Z4
+	VMOVUPS   (CX)(R8*1), Z2
+	VSUBPS    Z0, Z2, Z2
+	VCMPPS    $0x15, expLow<>+0(SB), Z2, K2
+	VMOVAPS.Z Z2, K2, Z2
+	VMOVUPS   expHigh<>+0(SB), Z3
+	VMINPS    Z2, Z3, Z2
+	VMULPS    log2e<>+0(SB), Z2, Z3
+	VADDPS    rounder<>+0(SB), Z3, Z3
+	VSUBPS    rounder<>+0(SB), Z3, Z4
 	VMULPS    ln2High<>+0(SB), Z4, Z5
-	VSUBPS    Z5, Z1, Z1
+	VSUBPS    Z5, Z2, Z2
 	VMULPS    ln2Low<>+0(SB), Z4, Z5
-	VSUBPS    Z5, Z1, Z1
+	VSUBPS    Z5, Z2, Z2
 	VMOVUPS   exp4<>+0(SB), Z4
-	VMULPS    Z1, Z4, Z4
+	VMULPS    Z2, Z4, Z4
 	VADDPS    exp3<>+0(SB), Z4, Z4
-	VMULPS    Z1, Z4, Z4
+	VMULPS    Z2, Z4, Z4
 	VADDPS    exp2<>+0(SB), Z4, Z4
-	VMULPS    Z1, Z4, Z4
+	VMULPS    Z2, Z4, Z4
 	VADDPS    exp1<>+0(SB), Z4, Z4
-	VMULPS    Z1, Z4, Z4
+	VMULPS    Z2, Z4, Z4
 	VADDPS    exp0<>+0(SB), Z4, Z4
-	VMULPS    Z1, Z1, Z5
+	VMULPS    Z2, Z2, Z5
 	VMULPS    Z5, Z4, Z4
-	VADDPS    Z1, Z4, Z4
+	VADDPS    Z2, Z4, Z4
 	VADDPS    one<>+0(SB), Z4, Z4
-	VPSUBD    rounder<>+0(SB), Z2, Z2
-	VPSRAD    $0x01, Z2, Z1
-	VPSUBD    Z1, Z2, Z2
-	VPADDD    bias<>+0(SB), Z1, Z1
-	VPSLLD    $0x17, Z1, Z1
-	VMULPS    Z1, Z4, Z4
+	VPSUBD    rounder<>+0(SB), Z3, Z3
+	VPSRAD    $0x01, Z3, Z2
+	VPSUBD    Z2, Z3, Z3
 	VPADDD    bias<>+0(SB), Z2, Z2
 	VPSLLD    $0x17, Z2, Z2
 	VMULPS    Z2, Z4, Z4
-	VMOVAPS.Z Z4, K1, Z4
-	VADDPS    Z4, Z3, Z3
+	VPADDD    bias<>+0(SB), Z3, Z3
+	VPSLLD    $0x17, Z3, Z3
+	VMULPS    Z3, Z4, Z4
+	VMOVAPS.Z Z4, K2, Z4
+	VADDPS    Z4, Z1, Z1
 	VMOVUPS   Z4, (AX)(R8*1)
 	ADDQ      $0x40, R8
 	SUBQ      $0x10, R9
@@ -1542,69 +1538,65 @@ loop29:
 tail30:
 	TESTQ     R9, R9
 	JZ        done31
-	LEAQ      window<>+0(SB), R10
-	NEGQ      R9
-	VMOVUPS   64(R10)(R9*4), Z1
-	VPMOVD2M  Z1, K1
-	VMOVUPS.Z (CX)(R8*1), K1, Z1
-	VSUBPS    Z0, Z1, Z1
-	VCMPPS    $0x15, expLow<>+0(SB), Z1, K2
-	VMOVAPS.Z Z1, K2, Z1
+	VMOVUPS.Z (CX)(R8*1), K1, Z2
+	VSUBPS    Z0, Z2, Z2
+	VCMPPS    $0x15, expLow<>+0(SB), Z2, K2
+	VMOVAPS.Z Z2, K2, Z2
 	VMOVUPS   expHigh<>+0(SB), Z0
-	VMINPS    Z1, Z0, Z1
-	VMULPS    log2e<>+0(SB), Z1, Z0
+	VMINPS    Z2, Z0, Z2
+	VMULPS    log2e<>+0(SB), Z2, Z0
 	VADDPS    rounder<>+0(SB), Z0, Z0
-	VSUBPS    rounder<>+0(SB), Z0, Z2
-	VMULPS    ln2High<>+0(SB), Z2, Z4
-	VSUBPS    Z4, Z1, Z1
-	VMULPS    ln2Low<>+0(SB), Z2, Z4
-	VSUBPS    Z4, Z1, Z1
-	VMOVUPS   exp4<>+0(SB), Z2
-	VMULPS    Z1, Z2, Z2
-	VADDPS    exp3<>+0(SB), Z2, Z2
-	VMULPS    Z1, Z2, Z2
-	VADDPS    exp2<>+0(SB), Z2, Z2
-	VMULPS    Z1, Z2, Z2
-	VADDPS    exp1<>+0(SB), Z2, Z2
-	VMULPS    Z1, Z2, Z2
-	VADDPS    exp0<>+0(SB), Z2, Z2
-	VMULPS    Z1, Z1, Z4
-	VMULPS    Z4, Z2, Z2
-	VADDPS    Z1, Z2, Z2
-	VADDPS    one<>+0(SB), Z2, Z2
+	VSUBPS    rounder<>+0(SB), Z0, Z3
+	VMULPS    ln2High<>+0(SB), Z3, Z4
+	VSUBPS    Z4, Z2, Z2
+	VMULPS    ln2Low<>+0(SB), Z3, Z4
+	VSUBPS    Z4, Z2, Z2
+	VMOVUPS   exp4<>+0(SB), Z3
+	VMULPS    Z2, Z3, Z3
+	VADDPS    exp3<>+0(SB), Z3, Z3
+	VMULPS    Z2, Z3, Z3
+	VADDPS    exp2<>+0(SB), Z3, Z3
+	VMULPS    Z2, Z3, Z3
+	VADDPS    exp1<>+0(SB), Z3, Z3
+	VMULPS    Z2, Z3, Z3
+	VADDPS    exp0<>+0(SB), Z3, Z3
+	VMULPS    Z2, Z2, Z4
+	VMULPS    Z4, Z3, Z3
+	VADDPS    Z2, Z3, Z3
+	VADDPS    one<>+0(SB), Z3, Z3
 	VPSUBD    rounder<>+0(SB), Z0, Z0
-	VPSRAD    $0x01, Z0, Z1
-	VPSUBD    Z1, Z0, Z0
-	VPADDD    bias<>+0(SB), Z1, Z1
-	VPSLLD    $0x17, Z1, Z1
-	VMULPS    Z1, Z2, Z2
+	VPSRAD    $0x01, Z0, Z2
+	VPSUBD    Z2, Z0, Z0
+	VPADDD    bias<>+0(SB), Z2, Z2
+	VPSLLD    $0x17, Z2, Z2
+	VMULPS    Z2, Z3, Z3
 	VPADDD    bias<>+0(SB), Z0, Z0
 	VPSLLD    $0x17, Z0, Z0
-	VMULPS    Z0, Z2, Z2
-	VMOVAPS.Z Z2, K2, Z2
-	VMOVAPS.Z Z2, K1, Z2
-	VADDPS    Z2, Z3, Z3
-	VMOVUPS   Z2, K1, (AX)(R8*1)
+	VMULPS    Z0, Z3, Z3
+	VMOVAPS.Z Z3, K2, Z3
+	VMOVAPS.Z Z3, K1, Z3
+	VADDPS    Z3, Z1, Z1
+	VMOVUPS   Z3, K1, (AX)(R8*1)
 
 done31:
-	VEXTRACTF64X4 $0x01, Z3, Y0
-	VADDPS        Y0, Y3, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPS        X1, X0, X1
-	VPERMILPS     $0x0e, X1, X0
-	VADDPS        X0, X1, X1
-	VPERMILPS     $0x01, X1, X0
-	VADDPS        X0, X1, X1
-	VBROADCASTSS  X1, Z0
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y0
+	VEXTRACTF128  $0x01, Y0, X2
+	VADDPS        X2, X0, X2
+	VPERMILPS     $0x0e, X2, X0
+	VADDPS        X0, X2, X2
+	VPERMILPS     $0x01, X2, X0
+	VADDPS        X0, X2, X2
+	VBROADCASTSS  X2, Z0
 	XORQ          R8, R8
 	MOVQ          DX, R9
 
 loop32:
 	CMPQ    R9, $0x10
 	JLT     tail33
-	VMOVUPS (AX)(R8*1), Z1
-	VDIVPS  Z0, Z1, Z1
-	VMOVUPS Z1, (AX)(R8*1)
+	VMOVUPS (AX)(R8*1), Z2
+	VDIVPS  Z0, Z2, Z2
+	VMOVUPS Z2, (AX)(R8*1)
 	ADDQ    $0x40, R8
 	SUBQ    $0x10, R9
 	JMP     loop32
@@ -1612,13 +1604,9 @@ loop32:
 tail33:
 	TESTQ     R9, R9
 	JZ        done34
-	LEAQ      window<>+0(SB), R10
-	NEGQ      R9
-	VMOVUPS   64(R10)(R9*4), Z1
-	VPMOVD2M  Z1, K1
-	VMOVUPS.Z (AX)(R8*1), K1, Z1
-	VDIVPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (AX)(R8*1)
+	VMOVUPS.Z (AX)(R8*1), K1, Z2
+	VDIVPS    Z0, Z2, Z2
+	VMOVUPS   Z2, K1, (AX)(R8*1)
 
 done34:
 	LEAQ (AX)(BX*4), AX
@@ -2195,27 +2183,33 @@ TEXT ·softmaxBackRowsAVX2(SB), NOSPLIT, $0-116
 	MOVQ         ldp+96(FP), DI
 	MOVQ         lddp+104(FP), R8
 	VBROADCASTSS s+112(FP), Y0
+	MOVQ         BX, R9
+	ANDQ         $0x0f, R9
+	LEAQ         window<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPS      64(R10)(R9*4), Y1
+	VMOVUPS      96(R10)(R9*4), Y2
 	MOVQ         rows+72(FP), R9
 
 row59:
 	TESTQ  R9, R9
 	JZ     rows60
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
 	XORQ   R10, R10
 	MOVQ   BX, R11
 
 loop61:
 	CMPQ    R11, $0x10
 	JLT     tail62
-	VMOVUPS (CX)(R10*1), Y3
-	VMOVUPS (DX)(R10*1), Y4
-	VMULPS  Y4, Y3, Y3
-	VADDPS  Y3, Y1, Y1
-	VMOVUPS 32(CX)(R10*1), Y3
-	VMOVUPS 32(DX)(R10*1), Y4
-	VMULPS  Y4, Y3, Y3
-	VADDPS  Y3, Y2, Y2
+	VMOVUPS (CX)(R10*1), Y5
+	VMOVUPS (DX)(R10*1), Y6
+	VMULPS  Y6, Y5, Y5
+	VADDPS  Y5, Y3, Y3
+	VMOVUPS 32(CX)(R10*1), Y5
+	VMOVUPS 32(DX)(R10*1), Y6
+	VMULPS  Y6, Y5, Y5
+	VADDPS  Y5, Y4, Y4
 	ADDQ    $0x40, R10
 	SUBQ    $0x10, R11
 	JMP     loop61
@@ -2223,46 +2217,42 @@ loop61:
 tail62:
 	TESTQ      R11, R11
 	JZ         done63
-	LEAQ       window<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPS    64(R12)(R11*4), Y3
-	VMOVUPS    96(R12)(R11*4), Y4
-	VMASKMOVPS (CX)(R10*1), Y3, Y5
-	VMASKMOVPS (DX)(R10*1), Y3, Y3
-	VMULPS     Y3, Y5, Y5
-	VADDPS     Y5, Y1, Y1
-	VMASKMOVPS 32(CX)(R10*1), Y4, Y3
-	VMASKMOVPS 32(DX)(R10*1), Y4, Y4
-	VMULPS     Y4, Y3, Y3
-	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS (CX)(R10*1), Y1, Y5
+	VMASKMOVPS (DX)(R10*1), Y1, Y6
+	VMULPS     Y6, Y5, Y5
+	VADDPS     Y5, Y3, Y3
+	VMASKMOVPS 32(CX)(R10*1), Y2, Y5
+	VMASKMOVPS 32(DX)(R10*1), Y2, Y6
+	VMULPS     Y6, Y5, Y5
+	VADDPS     Y5, Y4, Y4
 
 done63:
-	VADDPS       Y2, Y1, Y1
-	VEXTRACTF128 $0x01, Y1, X2
-	VADDPS       X2, X1, X2
-	VPERMILPS    $0x0e, X2, X1
-	VADDPS       X1, X2, X2
-	VPERMILPS    $0x01, X2, X1
-	VADDPS       X1, X2, X2
-	VBROADCASTSS X2, Y1
+	VADDPS       Y4, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X4
+	VADDPS       X4, X3, X4
+	VPERMILPS    $0x0e, X4, X3
+	VADDPS       X3, X4, X4
+	VPERMILPS    $0x01, X4, X3
+	VADDPS       X3, X4, X4
+	VBROADCASTSS X4, Y3
 	XORQ         R10, R10
 	MOVQ         BX, R11
 
 loop64:
 	CMPQ    R11, $0x10
 	JLT     tail65
-	VMOVUPS (DX)(R10*1), Y2
-	VSUBPS  Y1, Y2, Y2
-	VMOVUPS (CX)(R10*1), Y3
-	VMULPS  Y3, Y2, Y2
-	VMULPS  Y0, Y2, Y2
-	VMOVUPS Y2, (AX)(R10*1)
-	VMOVUPS 32(DX)(R10*1), Y2
-	VSUBPS  Y1, Y2, Y2
-	VMOVUPS 32(CX)(R10*1), Y3
-	VMULPS  Y3, Y2, Y2
-	VMULPS  Y0, Y2, Y2
-	VMOVUPS Y2, 32(AX)(R10*1)
+	VMOVUPS (DX)(R10*1), Y4
+	VSUBPS  Y3, Y4, Y4
+	VMOVUPS (CX)(R10*1), Y5
+	VMULPS  Y5, Y4, Y4
+	VMULPS  Y0, Y4, Y4
+	VMOVUPS Y4, (AX)(R10*1)
+	VMOVUPS 32(DX)(R10*1), Y4
+	VSUBPS  Y3, Y4, Y4
+	VMOVUPS 32(CX)(R10*1), Y5
+	VMULPS  Y5, Y4, Y4
+	VMULPS  Y0, Y4, Y4
+	VMOVUPS Y4, 32(AX)(R10*1)
 	ADDQ    $0x40, R10
 	SUBQ    $0x10, R11
 	JMP     loop64
@@ -2270,22 +2260,18 @@ loop64:
 tail65:
 	TESTQ      R11, R11
 	JZ         done66
-	LEAQ       window<>+0(SB), R12
-	NEGQ       R11
-	VMOVUPS    64(R12)(R11*4), Y2
-	VMOVUPS    96(R12)(R11*4), Y3
-	VMASKMOVPS (DX)(R10*1), Y2, Y4
-	VSUBPS     Y1, Y4, Y4
-	VMASKMOVPS (CX)(R10*1), Y2, Y5
+	VMASKMOVPS (DX)(R10*1), Y1, Y4
+	VSUBPS     Y3, Y4, Y4
+	VMASKMOVPS (CX)(R10*1), Y1, Y5
 	VMULPS     Y5, Y4, Y4
 	VMULPS     Y0, Y4, Y4
-	VMASKMOVPS Y4, Y2, (AX)(R10*1)
-	VMASKMOVPS 32(DX)(R10*1), Y3, Y2
-	VSUBPS     Y1, Y2, Y2
-	VMASKMOVPS 32(CX)(R10*1), Y3, Y1
-	VMULPS     Y1, Y2, Y2
-	VMULPS     Y0, Y2, Y2
-	VMASKMOVPS Y2, Y3, 32(AX)(R10*1)
+	VMASKMOVPS Y4, Y1, (AX)(R10*1)
+	VMASKMOVPS 32(DX)(R10*1), Y2, Y4
+	VSUBPS     Y3, Y4, Y4
+	VMASKMOVPS 32(CX)(R10*1), Y2, Y3
+	VMULPS     Y3, Y4, Y4
+	VMULPS     Y0, Y4, Y4
+	VMASKMOVPS Y4, Y2, 32(AX)(R10*1)
 
 done66:
 	LEAQ (AX)(SI*4), AX
@@ -2309,22 +2295,28 @@ TEXT ·softmaxBackRowsAVX512(SB), NOSPLIT, $0-116
 	MOVQ         ldp+96(FP), DI
 	MOVQ         lddp+104(FP), R8
 	VBROADCASTSS s+112(FP), Z0
+	MOVQ         BX, R9
+	ANDQ         $0x0f, R9
+	LEAQ         window<>+0(SB), R10
+	NEGQ         R9
+	VMOVUPS      64(R10)(R9*4), Z1
+	VPMOVD2M     Z1, K1
 	MOVQ         rows+72(FP), R9
 
 row67:
 	TESTQ  R9, R9
 	JZ     rows68
-	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
 	XORQ   R10, R10
 	MOVQ   BX, R11
 
 loop69:
 	CMPQ    R11, $0x10
 	JLT     tail70
-	VMOVUPS (CX)(R10*1), Z2
+	VMOVUPS (CX)(R10*1), Z1
 	VMOVUPS (DX)(R10*1), Z3
-	VMULPS  Z3, Z2, Z2
-	VADDPS  Z2, Z1, Z1
+	VMULPS  Z3, Z1, Z1
+	VADDPS  Z1, Z2, Z2
 	ADDQ    $0x40, R10
 	SUBQ    $0x10, R11
 	JMP     loop69
@@ -2332,25 +2324,21 @@ loop69:
 tail70:
 	TESTQ     R11, R11
 	JZ        done71
-	LEAQ      window<>+0(SB), R12
-	NEGQ      R11
-	VMOVUPS   64(R12)(R11*4), Z2
-	VPMOVD2M  Z2, K1
-	VMOVUPS.Z (CX)(R10*1), K1, Z2
+	VMOVUPS.Z (CX)(R10*1), K1, Z1
 	VMOVUPS.Z (DX)(R10*1), K1, Z3
-	VMULPS    Z3, Z2, Z2
-	VADDPS    Z2, Z1, Z1
+	VMULPS    Z3, Z1, Z1
+	VADDPS    Z1, Z2, Z2
 
 done71:
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VADDPS        Y2, Y1, Y2
-	VEXTRACTF128  $0x01, Y2, X3
-	VADDPS        X3, X2, X3
-	VPERMILPS     $0x0e, X3, X2
-	VADDPS        X2, X3, X3
-	VPERMILPS     $0x01, X3, X2
-	VADDPS        X2, X3, X3
-	VBROADCASTSS  X3, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VADDPS        Y1, Y2, Y1
+	VEXTRACTF128  $0x01, Y1, X3
+	VADDPS        X3, X1, X3
+	VPERMILPS     $0x0e, X3, X1
+	VADDPS        X1, X3, X3
+	VPERMILPS     $0x01, X3, X1
+	VADDPS        X1, X3, X3
+	VBROADCASTSS  X3, Z1
 	XORQ          R10, R10
 	MOVQ          BX, R11
 
@@ -2358,7 +2346,7 @@ loop72:
 	CMPQ    R11, $0x10
 	JLT     tail73
 	VMOVUPS (DX)(R10*1), Z3
-	VSUBPS  Z2, Z3, Z3
+	VSUBPS  Z1, Z3, Z3
 	VMOVUPS (CX)(R10*1), Z4
 	VMULPS  Z4, Z3, Z3
 	VMULPS  Z0, Z3, Z3
@@ -2370,14 +2358,10 @@ loop72:
 tail73:
 	TESTQ     R11, R11
 	JZ        done74
-	LEAQ      window<>+0(SB), R12
-	NEGQ      R11
-	VMOVUPS   64(R12)(R11*4), Z3
-	VPMOVD2M  Z3, K1
 	VMOVUPS.Z (DX)(R10*1), K1, Z3
-	VSUBPS    Z2, Z3, Z3
-	VMOVUPS.Z (CX)(R10*1), K1, Z2
-	VMULPS    Z2, Z3, Z3
+	VSUBPS    Z1, Z3, Z3
+	VMOVUPS.Z (CX)(R10*1), K1, Z1
+	VMULPS    Z1, Z3, Z3
 	VMULPS    Z0, Z3, Z3
 	VMOVUPS   Z3, K1, (AX)(R10*1)
 

@@ -1,133 +1,99 @@
 package f32
 
-// The portable micro-kernels: tiles of 3x3 and 1x3 held in scalar variables, as many as fit the registers. They round
-// the product and the sum separately, where the vector paths use one fused multiply-add: a correctly rounded float32
-// multiply-add costs several times as much as the two operations in plain Go. The conversions keep a compiler from
-// fusing them.
+// The micro-kernels in plain Go: tiles of 4x4 and 1x4 held in scalar variables, for architectures with 32 registers
+// (on amd64 the portable path uses SSE instead). They round the product and the sum separately, where the vector paths
+// use one fused multiply-add: a correctly rounded float32 multiply-add costs several times as much as the two
+// operations in plain Go. The conversions keep a compiler from fusing them.
 
-func gemmRow3x3(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int) {
-	var t [3][3]float32
+func gemmRow4x4(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int) {
+	var t [4][4]float32
 	loadTile(t[:], c, ldc, mode)
 	if k > 0 {
-		addProducts(&t, a[:k], a[lda:lda+k], a[2*lda:2*lda+k], b, ldb)
+		addProducts(&t, a[:k], a[lda:lda+k], a[2*lda:2*lda+k], a[3*lda:3*lda+k], b, ldb)
 	}
 	storeTile(t[:], c, ldc, bias, mode)
 }
 
-// addProducts adds A*B to the tile, A given by its rows. It does four steps a turn.
-func addProducts(t *[3][3]float32, a0, a1, a2, b []float32, ldb int) {
-	c00, c01, c02 := t[0][0], t[0][1], t[0][2]
-	c10, c11, c12 := t[1][0], t[1][1], t[1][2]
-	c20, c21, c22 := t[2][0], t[2][1], t[2][2]
-	for len(a0) >= 4 {
-		x, y, z := (*[4]float32)(a0), (*[4]float32)(a1), (*[4]float32)(a2)
-		v := (*[3]float32)(b)
-		c00 += float32(x[0] * v[0])
-		c10 += float32(y[0] * v[0])
-		c20 += float32(z[0] * v[0])
-		c01 += float32(x[0] * v[1])
-		c11 += float32(y[0] * v[1])
-		c21 += float32(z[0] * v[1])
-		c02 += float32(x[0] * v[2])
-		c12 += float32(y[0] * v[2])
-		c22 += float32(z[0] * v[2])
-		v = (*[3]float32)(b[ldb:])
-		c00 += float32(x[1] * v[0])
-		c10 += float32(y[1] * v[0])
-		c20 += float32(z[1] * v[0])
-		c01 += float32(x[1] * v[1])
-		c11 += float32(y[1] * v[1])
-		c21 += float32(z[1] * v[1])
-		c02 += float32(x[1] * v[2])
-		c12 += float32(y[1] * v[2])
-		c22 += float32(z[1] * v[2])
-		v = (*[3]float32)(b[2*ldb:])
-		c00 += float32(x[2] * v[0])
-		c10 += float32(y[2] * v[0])
-		c20 += float32(z[2] * v[0])
-		c01 += float32(x[2] * v[1])
-		c11 += float32(y[2] * v[1])
-		c21 += float32(z[2] * v[1])
-		c02 += float32(x[2] * v[2])
-		c12 += float32(y[2] * v[2])
-		c22 += float32(z[2] * v[2])
-		v = (*[3]float32)(b[3*ldb:])
-		c00 += float32(x[3] * v[0])
-		c10 += float32(y[3] * v[0])
-		c20 += float32(z[3] * v[0])
-		c01 += float32(x[3] * v[1])
-		c11 += float32(y[3] * v[1])
-		c21 += float32(z[3] * v[1])
-		c02 += float32(x[3] * v[2])
-		c12 += float32(y[3] * v[2])
-		c22 += float32(z[3] * v[2])
-		a0, a1, a2 = a0[4:], a1[4:], a2[4:]
-		b = b[min(4*ldb, len(b)):]
-	}
-	for p, x := range a0 {
-		v := (*[3]float32)(b[p*ldb:])
-		y, z := a1[p], a2[p]
-		c00 += float32(x * v[0])
-		c10 += float32(y * v[0])
-		c20 += float32(z * v[0])
-		c01 += float32(x * v[1])
-		c11 += float32(y * v[1])
-		c21 += float32(z * v[1])
-		c02 += float32(x * v[2])
-		c12 += float32(y * v[2])
-		c22 += float32(z * v[2])
-	}
-	t[0] = [3]float32{c00, c01, c02}
-	t[1] = [3]float32{c10, c11, c12}
-	t[2] = [3]float32{c20, c21, c22}
-}
-
-func gemmRow1x3(k int, a []float32, _ int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int) {
-	gemmCol1x3(k, a, 1, b, ldb, c, ldc, bias, mode)
-}
-
-func gemmCol1x3(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int) {
-	var t [1][3]float32
+// gemmCol4x4 turns blocks of A into rows and goes on as gemmRow4x4 does.
+func gemmCol4x4(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int) {
+	var t [4][4]float32
 	loadTile(t[:], c, ldc, mode)
-	c0, c1, c2 := t[0][0], t[0][1], t[0][2]
-	for p := range k {
-		v := (*[3]float32)(b[p*ldb:])
-		x := a[p*lda]
-		c0 += float32(x * v[0])
-		c1 += float32(x * v[1])
-		c2 += float32(x * v[2])
-	}
-	t[0] = [3]float32{c0, c1, c2}
-	storeTile(t[:], c, ldc, bias, mode)
-}
-
-// gemmCol3x3 turns blocks of A into rows and goes on as gemmRow3x3 does.
-func gemmCol3x3(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int) {
-	var t [3][3]float32
-	loadTile(t[:], c, ldc, mode)
-	var rows [3][64]float32
+	var rows [4][64]float32
 	for p0 := 0; p0 < k; p0 += 64 {
 		n := min(64, k-p0)
 		for p := range n {
-			v := (*[3]float32)(a[(p0+p)*lda:])
-			rows[0][p], rows[1][p], rows[2][p] = v[0], v[1], v[2]
+			v := (*[4]float32)(a[(p0+p)*lda:])
+			rows[0][p], rows[1][p], rows[2][p], rows[3][p] = v[0], v[1], v[2], v[3]
 		}
-		addProducts(&t, rows[0][:n], rows[1][:n], rows[2][:n], b[p0*ldb:], ldb)
+		addProducts(&t, rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n], b[p0*ldb:], ldb)
+	}
+	storeTile(t[:], c, ldc, bias, mode)
+}
+
+// addProducts adds A*B to the tile, A given by its rows.
+func addProducts(t *[4][4]float32, a0, a1, a2, a3, b []float32, ldb int) {
+	c00, c01, c02, c03 := t[0][0], t[0][1], t[0][2], t[0][3]
+	c10, c11, c12, c13 := t[1][0], t[1][1], t[1][2], t[1][3]
+	c20, c21, c22, c23 := t[2][0], t[2][1], t[2][2], t[2][3]
+	c30, c31, c32, c33 := t[3][0], t[3][1], t[3][2], t[3][3]
+	a1, a2, a3 = a1[:len(a0)], a2[:len(a0)], a3[:len(a0)]
+	for p := range a0 {
+		v := (*[4]float32)(b[p*ldb:])
+		b0, b1, b2, b3 := v[0], v[1], v[2], v[3]
+		x0 := a0[p]
+		c00 += float32(x0 * b0)
+		c01 += float32(x0 * b1)
+		c02 += float32(x0 * b2)
+		c03 += float32(x0 * b3)
+		x1 := a1[p]
+		c10 += float32(x1 * b0)
+		c11 += float32(x1 * b1)
+		c12 += float32(x1 * b2)
+		c13 += float32(x1 * b3)
+		x2 := a2[p]
+		c20 += float32(x2 * b0)
+		c21 += float32(x2 * b1)
+		c22 += float32(x2 * b2)
+		c23 += float32(x2 * b3)
+		x3 := a3[p]
+		c30 += float32(x3 * b0)
+		c31 += float32(x3 * b1)
+		c32 += float32(x3 * b2)
+		c33 += float32(x3 * b3)
+	}
+	t[0] = [4]float32{c00, c01, c02, c03}
+	t[1] = [4]float32{c10, c11, c12, c13}
+	t[2] = [4]float32{c20, c21, c22, c23}
+	t[3] = [4]float32{c30, c31, c32, c33}
+}
+
+func gemmRow1x4(k int, a []float32, _ int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int) {
+	gemmCol1x4(k, a, 1, b, ldb, c, ldc, bias, mode)
+}
+
+func gemmCol1x4(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int) {
+	var t [1][4]float32
+	loadTile(t[:], c, ldc, mode)
+	for p := range k {
+		x := a[p*lda]
+		for j, y := range (*[4]float32)(b[p*ldb:]) {
+			t[0][j] += float32(x * y)
+		}
 	}
 	storeTile(t[:], c, ldc, bias, mode)
 }
 
 // loadTile sets the tile to C's old values; without modeLoad it leaves the zeros.
-func loadTile(t [][3]float32, c []float32, ldc, mode int) {
+func loadTile(t [][4]float32, c []float32, ldc, mode int) {
 	if mode&modeLoad != 0 {
 		for i := range t {
-			t[i] = [3]float32(c[i*ldc:])
+			t[i] = [4]float32(c[i*ldc:])
 		}
 	}
 }
 
 // storeTile adds the bias, applies ReLU and writes the tile to C.
-func storeTile(t [][3]float32, c []float32, ldc int, bias []float32, mode int) {
+func storeTile(t [][4]float32, c []float32, ldc int, bias []float32, mode int) {
 	for i := range t {
 		row := &t[i]
 		if mode&modeBias != 0 {

@@ -127,6 +127,8 @@ type matmulJob struct {
 	MatMul
 	*kernels
 	panels []float32 // B packed
+	width  int       // N rounded up to whole panels
+	direct bool      // the full panels of B are read where they are
 	padded bool      // C has room for whole panels, so that the last needs no copy
 }
 

@@ -3,37 +3,36 @@ package f32
 // The packed form of B: the steps of K in blocks of depth; in a block, panels of nr columns; in a panel, the nr
 // values of each step side by side, with zeros after column N.
 
-// width is N rounded up to whole panels.
-func (j *matmulJob) width() int { return (j.N + j.nr - 1) / j.nr * j.nr }
-
 // packWork is the number of values of B below which one thread packs it.
 const packWork = 1 << 15
 
 // directRows is the number of rows of C up to which packing B costs more than it saves.
 const directRows = 256
 
-// direct says whether the full panels of B are read where they are.
-func (j *matmulJob) direct() bool { return j.Op != NT && j.M <= directRows }
-
 // panel returns the k steps from p0 on of the panel at column n, and the distance between steps.
 func (j *matmulJob) panel(n, p0, k int) (b []float32, ldb int) {
 	switch {
 	case k == 0:
 		return nil, 0
-	case j.direct() && n+j.nr <= j.N:
+	case j.direct && n+j.nr <= j.N:
 		return j.B[p0*j.LDB+n:], j.LDB
 	}
-	return j.panels[p0*j.width()+n*k:], j.nr
+	return j.panels[p0*j.width+n*k:], j.nr
 }
 
 // pack fills j.panels, except with panels that are read where they are.
 func (j *matmulJob) pack(threads int) {
-	j.panels = grow(j.panels, j.K*j.width())
-	first, last := 0, j.width()/j.nr
-	if j.direct() {
+	j.width = (j.N + j.nr - 1) / j.nr * j.nr
+	j.direct = j.Op != NT && j.M <= directRows
+	first, last := 0, j.width/j.nr
+	if j.direct {
 		first = j.N / j.nr
 	}
-	if threads == 1 || j.K*j.N <= packWork || j.direct() {
+	if first == last {
+		return
+	}
+	j.panels = grow(j.panels, j.K*j.width)
+	if threads == 1 || j.K*j.N <= packWork || j.direct {
 		(*packer)(j).Range(first, last)
 		return
 	}
@@ -45,11 +44,10 @@ type packer matmulJob
 
 // Range packs panels lo to hi, in every block of K.
 func (j *packer) Range(lo, hi int) {
-	width := (*matmulJob)(j).width()
-	for p0 := 0; p0 < j.K && lo < hi; p0 += depth {
+	for p0 := 0; p0 < j.K; p0 += depth {
 		k := min(depth, j.K-p0)
 		for n := lo * j.nr; n < hi*j.nr; n += j.nr {
-			dst := j.panels[p0*width+n*k:][:k*j.nr]
+			dst := j.panels[p0*j.width+n*k:][:k*j.nr]
 			cols := min(j.nr, j.N-n)
 			if j.Op == NT {
 				packColumns(dst, j.nr, j.B[n*j.LDB+p0:], j.LDB, k, cols)

@@ -2,10 +2,10 @@ package f32
 
 // goKernels are the micro-kernels in plain Go.
 var goKernels = kernels{
-	nr:    3,
-	sizes: []int{3, 1},
-	row:   []gemmFunc{gemmRow3x3, gemmRow1x3},
-	col:   []gemmFunc{gemmCol3x3, gemmCol1x3},
+	nr:    4,
+	sizes: []int{4, 1},
+	row:   []gemmFunc{gemmRow4x4, gemmRow1x4},
+	col:   []gemmFunc{gemmCol4x4, gemmCol1x4},
 }
 
 // portable needs nothing beyond the architecture's baseline. Its results are the same on every architecture.

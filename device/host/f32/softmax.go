@@ -103,6 +103,9 @@ func runSoftmax(what string, dst, src []float32, rows, width, ld int, log bool) 
 	softmaxJobs.put(j)
 }
 
+// logSeries holds the coefficients of atanh(z)/z after the first, the highest power of z² first.
+var logSeries = [8]float64{1. / 17, 1. / 15, 1. / 13, 1. / 11, 1. / 9, 1. / 7, 1. / 5, 1. / 3}
+
 // log32 is the natural logarithm of a positive, normal number, correct to float32's last place. It avoids math.Log,
 // whose bits may differ between architectures: log(m*2^e) = e*ln(2) + 2*atanh((m-1)/(m+1)) in float64.
 func log32(x float32) float32 {
@@ -119,8 +122,8 @@ func log32(x float32) float32 {
 	z := (m - 1) / (m + 1)
 	z2 := float64(z * z)
 	s := 0.0
-	for k := 17; k > 1; k -= 2 {
-		s = float64((s + 1/float64(k)) * z2)
+	for _, c := range logSeries {
+		s = float64((s + c) * z2)
 	}
 	return float32(float64(float64(e)*math.Ln2) + float64(2*z*(1+s)))
 }

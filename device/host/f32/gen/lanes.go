@@ -68,6 +68,7 @@ func (f *file) label(what string) string {
 type routine struct {
 	isa
 	*file
+	tail []operand.Op // the mask of the last, partial block, when all loops have the same length
 }
 
 // each emits a routine for both instruction sets.
@@ -77,7 +78,7 @@ func (f *file) each(name, doc, signature string, body func(r routine)) {
 		f.Attributes(attr.NOSPLIT)
 		f.Doc(fmt.Sprintf("%s %s", name+g.suffix, doc))
 		f.SignatureExpr(signature)
-		body(routine{g, f})
+		body(routine{isa: g, file: f})
 	}
 }
 
@@ -154,11 +155,23 @@ func (r routine) loop(n reg.Register, body func(l lane)) {
 	r.file.Label(tail)
 	r.file.TESTQ(left, left)
 	r.file.JZ(operand.LabelRef(done))
-	pad := r.mask(left)
+	pad := r.tail
+	if pad == nil {
+		pad = r.mask(left)
+	}
 	for part := range r.parts() {
 		body(lane{r, part, at, pad})
 	}
 	r.file.Label(done)
+}
+
+// sameTail returns the routine with the mask for loops over n elements computed once.
+func (r routine) sameTail(n reg.Register) routine {
+	left := r.file.GP64()
+	r.file.MOVQ(n, left)
+	r.file.ANDQ(operand.U8(blockLanes-1), left)
+	r.tail = r.mask(left)
+	return r
 }
 
 // mask returns masks of the first n < 16 lanes.

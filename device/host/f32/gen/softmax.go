@@ -39,6 +39,7 @@ func emitSoftmax(f *file) {
 	f.each("softmaxRows", "is softmaxRowsGo.", "func(dst, src []float32, rows, width, ldd, lds int)", func(r routine) {
 		dst, src, width := r.base("dst"), r.base("src"), r.integer("width")
 		ldd, lds := r.integer("ldd"), r.integer("lds")
+		r = r.sameTail(width)
 		r.rowLoop(r.integer("rows"), func() {
 			top := r.rowMax(src, width)
 			sum := r.expSum(src, width, top, func(l lane, e reg.VecVirtual) { l.store(e, dst) })
@@ -90,6 +91,7 @@ func emitSoftmaxBack(r routine) {
 	ds, p, dp, width := r.base("ds"), r.base("p"), r.base("dp"), r.integer("width")
 	lds, ldp, lddp := r.integer("lds"), r.integer("ldp"), r.integer("lddp")
 	s := r.scalar("s")
+	r = r.sameTail(width)
 	r.rowLoop(r.integer("rows"), func() {
 		dots := r.zeros()
 		r.loop(width, func(l lane) {
