@@ -15,6 +15,7 @@
 package bench
 
 import (
+	"errors"
 	"testing"
 
 	"gputax/device"
@@ -24,12 +25,12 @@ import (
 // work; that last wait is in the time but not in the counters.
 func Run(b *testing.B, dev device.Device, op Op) {
 	b.Helper()
-	run(b, device.NewRecorder(dev), op)
+	run(b, device.NewRecorder(dev), Work{Op: op})
 }
 
-func run(b *testing.B, rec *device.Recorder, op Op) {
+func run(b *testing.B, rec *device.Recorder, w Work) {
 	b.Helper()
-	s, err := measure(rec, b.Loop, op)
+	s, err := measure(rec, b.Loop, w)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -39,8 +40,6 @@ func run(b *testing.B, rec *device.Recorder, op Op) {
 	metrics := s.Metrics()
 	if s.Clock == device.Virtual {
 		b.ReportMetric(0, "ns/op") // zero leaves it out
-	} else {
-		metrics = metrics[1:] // testing's own ns/op
 	}
 	for _, m := range metrics {
 		b.ReportMetric(m.Value, m.Unit)
@@ -58,8 +57,8 @@ type Case struct {
 	Variant string // padded
 	Params  string // what else names it, as key=value parts: batch=128/n=10
 	About   string // the variant, in a line
-	// Setup makes the op on rec; done, where not nil, frees what it took.
-	Setup func(rec *device.Recorder) (op Op, done func() error, err error)
+	// Setup makes the work on rec.
+	Setup func(rec *device.Recorder) (Work, error)
 }
 
 // Name is the case's name on a device, without "Benchmark".
@@ -73,26 +72,34 @@ func (c *Case) sub(dev string) string {
 	return name
 }
 
-// RunCases runs every case on every device as a sub-benchmark of b.
-func RunCases(b *testing.B, devs []device.Device, cases []Case) {
+// Opener opens a device by name.
+type Opener func(name string) (device.Device, error)
+
+// RunCases runs every case on every device as a sub-benchmark of b, each on a
+// device of its own, so that no result depends on what ran before it.
+func RunCases(b *testing.B, open Opener, devices []string, cases []Case) {
 	for _, c := range cases {
-		for _, dev := range devs {
-			b.Run(c.sub(dev.Name()), func(b *testing.B) { runCase(b, dev, c) })
+		for _, name := range devices {
+			b.Run(c.sub(name), func(b *testing.B) { runCase(b, open, name, c) })
 		}
 	}
 }
 
-func runCase(b *testing.B, dev device.Device, c Case) {
-	rec := device.NewRecorder(dev)
-	op, done, err := c.Setup(rec)
+func runCase(b *testing.B, open Opener, name string, c Case) {
+	dev, err := open(name)
 	if err != nil {
 		b.Fatal(err)
 	}
-	run(b, rec, op)
-	if done == nil {
-		return
+	rec := device.NewRecorder(dev)
+	w, err := c.Setup(rec)
+	if err != nil {
+		b.Fatal(err)
 	}
-	if err := done(); err != nil {
+	run(b, rec, w)
+	if w.Close != nil {
+		err = w.Close()
+	}
+	if err := errors.Join(err, dev.Close()); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -54,7 +54,7 @@ func TestSampleOnBothClocks(t *testing.T) {
 		{host.New(), "ns/op", "forward-ns/op", "sim-ns/op"},
 		{simulated(t), "sim-ns/op", "sim-forward-ns/op", "ns/op"},
 	} {
-		s, err := bench.Measure(context.Background(), device.NewRecorder(c.dev), 0, twoLaunches)
+		s, err := bench.Measure(context.Background(), device.NewRecorder(c.dev), 0, bench.Work{Op: twoLaunches})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestVaryingOpIsCalledOut(t *testing.T) {
 		}
 		return nil
 	}
-	s, err := bench.Measure(context.Background(), device.NewRecorder(host.New()), 1e6, op)
+	s, err := bench.Measure(context.Background(), device.NewRecorder(host.New()), 1e6, bench.Work{Op: op})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,14 +98,45 @@ func TestVaryingOpIsCalledOut(t *testing.T) {
 	}
 }
 
+// What Before does is neither timed nor counted, and runs ahead of every op.
+func TestBefore(t *testing.T) {
+	rec := device.NewRecorder(simulated(t))
+	ready, runs := false, 0
+	w := bench.Work{
+		Before: func() error {
+			ready = true
+			return rec.Launch(device.Default, tick)
+		},
+		Op: func(rec *device.Recorder) error {
+			if !ready {
+				t.Error("an op ran without its Before")
+			}
+			ready = false
+			runs++
+			return twoLaunches(rec)
+		},
+	}
+	s, err := bench.Measure(context.Background(), rec, 0, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, err := bench.Measure(context.Background(), device.NewRecorder(simulated(t)), 0, bench.Work{Op: twoLaunches})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runs != 2 || s.Counters != alone.Counters || s.PerOp != alone.PerOp {
+		t.Errorf("%d runs, %v launches in %v ns; alone %v in %v", runs, s.Counters[device.Launches], s.PerOp, alone.Counters[device.Launches], alone.PerOp)
+	}
+}
+
 func TestMeasureStops(t *testing.T) {
 	broken := errors.New("broken")
-	_, err := bench.Measure(context.Background(), device.NewRecorder(host.New()), 0, func(*device.Recorder) error { return broken })
+	_, err := bench.Measure(context.Background(), device.NewRecorder(host.New()), 0, bench.Work{Op: func(*device.Recorder) error { return broken }})
 	if !errors.Is(err, broken) {
 		t.Errorf("a failing op gave %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err = bench.Measure(ctx, device.NewRecorder(host.New()), 1e18, func(*device.Recorder) error { cancel(); return nil })
+	_, err = bench.Measure(ctx, device.NewRecorder(host.New()), 1e18, bench.Work{Op: func(*device.Recorder) error { cancel(); return nil }})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled run gave %v", err)
 	}

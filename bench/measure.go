@@ -12,6 +12,13 @@ import (
 // counters and simulated times are those of the first op measured.
 type Op func(rec *device.Recorder) error
 
+// Work is an op with what surrounds it.
+type Work struct {
+	Op     Op
+	Before func() error // sets the stage ahead of every op; neither timed nor counted; may be nil
+	Close  func() error // frees what the work holds; may be nil
+}
+
 // Sample is one measurement of an op.
 type Sample struct {
 	Ops      int             // how many ops were timed
@@ -22,10 +29,10 @@ type Sample struct {
 	Warnings []error         // what a reader of the sample should know
 }
 
-// Measure runs op once to warm up, then over and over until budget is spent,
+// Measure runs the op once to warm up, then over and over until budget is spent,
 // at least once. On a virtual clock one op tells everything, so it runs once.
 // A cancelled context ends it with the context's error between two ops.
-func Measure(ctx context.Context, rec *device.Recorder, budget time.Duration, op Op) (Sample, error) {
+func Measure(ctx context.Context, rec *device.Recorder, budget time.Duration, w Work) (Sample, error) {
 	ops := 0
 	var start time.Time
 	s, err := measure(rec, func() bool {
@@ -36,7 +43,7 @@ func Measure(ctx context.Context, rec *device.Recorder, budget time.Duration, op
 		}
 		ops++
 		return ctx.Err() == nil
-	}, op)
+	}, w)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -44,43 +51,33 @@ func Measure(ctx context.Context, rec *device.Recorder, budget time.Duration, op
 }
 
 // measure is the loop that Measure and Run share: next says whether to go on.
-func measure(rec *device.Recorder, next func() bool, op Op) (Sample, error) {
+func measure(rec *device.Recorder, next func() bool, w Work) (Sample, error) {
 	s := Sample{Clock: rec.Device().Clock()}
-	if err := runOnce(rec, op); err != nil {
+	if _, _, err := w.once(rec); err != nil {
 		return s, fmt.Errorf("bench: warm-up: %w", err)
 	}
 	rec.Reset()
-	var (
-		counted       device.Counters
-		start         = rec.Now()
-		opStart       = start
-		firstDuration time.Duration
-		varied        bool
-	)
+	var total, first time.Duration
+	varied := false
 	for next() {
-		if err := runOnce(rec, op); err != nil {
+		took, counted, err := w.once(rec)
+		if err != nil {
 			return s, fmt.Errorf("bench: op %d: %w", s.Ops+1, err)
 		}
 		s.Ops++
-		total := rec.Counters()
-		if s.Clock == device.Virtual || s.Ops == 1 {
-			now := rec.Now()
-			if s.Ops == 1 {
-				s.Counters, s.Phases, firstDuration = total, rec.Phases(), now-opStart
-			}
-			varied = varied || s.Clock == device.Virtual && now-opStart != firstDuration
-			opStart = now
+		total += took
+		if s.Ops == 1 {
+			s.Counters, s.Phases, first = counted, rec.Phases(), took
 		}
-		varied = varied || total.Sub(counted) != s.Counters
-		counted = total
+		varied = varied || counted != s.Counters || s.Clock == device.Virtual && took != first
 	}
 	if s.Ops == 0 {
 		return s, nil
 	}
 	if s.Clock == device.Virtual {
-		s.PerOp = float64(firstDuration)
+		s.PerOp = float64(first)
 	} else {
-		s.PerOp = float64(rec.Now()-start) / float64(s.Ops)
+		s.PerOp = float64(total) / float64(s.Ops)
 		s.Phases = meanPhases(rec.Phases(), s.Ops)
 	}
 	if varied {
@@ -89,12 +86,25 @@ func measure(rec *device.Recorder, next func() bool, op Op) (Sample, error) {
 	return s, nil
 }
 
-// runOnce runs op and waits for the device, so that its time is whole.
-func runOnce(rec *device.Recorder, op Op) error {
-	if err := op(rec); err != nil {
-		return err
+// once runs Before, then the op until the device is done, so that its time is
+// whole; only the op is timed and counted.
+func (w *Work) once(rec *device.Recorder) (time.Duration, device.Counters, error) {
+	if w.Before != nil {
+		if err := w.Before(); err != nil {
+			return 0, device.Counters{}, err
+		}
+		if err := rec.Drain(); err != nil {
+			return 0, device.Counters{}, err
+		}
 	}
-	return rec.Drain()
+	before, start := rec.Counters(), rec.Now()
+	if err := w.Op(rec); err != nil {
+		return 0, device.Counters{}, err
+	}
+	if err := rec.Drain(); err != nil {
+		return 0, device.Counters{}, err
+	}
+	return rec.Now() - start, rec.Counters().Sub(before), nil
 }
 
 func meanPhases(phases []device.Phase, ops int) []device.Phase {

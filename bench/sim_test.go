@@ -27,15 +27,15 @@ func sample(t *testing.T, c bench.Case, dev string) bench.Sample {
 	}
 	defer d.Close()
 	rec := device.NewRecorder(d)
-	op, done, err := c.Setup(rec)
+	w, err := c.Setup(rec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := bench.Measure(context.Background(), rec, 0, op)
+	s, err := bench.Measure(context.Background(), rec, 0, w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := done(); err != nil {
+	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -5,38 +5,32 @@ import (
 
 	"gputax/bench"
 	"gputax/bench/suite"
-	"gputax/device"
 	"gputax/device/catalog"
 )
 
-// devices opens every device this machine can: host, the simulated ones, and
+// devices is every device this machine can open: host, the simulated ones, and
 // cuda where there is one.
-func devices(tb testing.TB) []device.Device {
+func devices(tb testing.TB) []string {
 	tb.Helper()
 	entries, err := catalog.List()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var devs []device.Device
+	var names []string
 	for _, e := range entries {
 		if e.Why != nil {
 			tb.Logf("%s waits for a device: %v", e.Name, e.Why)
 			continue
 		}
-		dev, err := catalog.Open(e.Name)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		tb.Cleanup(func() {
-			if err := dev.Close(); err != nil {
-				tb.Error(err)
-			}
-		})
-		devs = append(devs, dev)
+		names = append(names, e.Name)
 	}
-	return devs
+	return names
 }
 
-func BenchmarkCost(b *testing.B)     { bench.RunCases(b, devices(b), suite.Named("Cost")) }
-func BenchmarkTransfer(b *testing.B) { bench.RunCases(b, devices(b), suite.Named("Transfer")) }
-func BenchmarkLaunch(b *testing.B)   { bench.RunCases(b, devices(b), suite.Named("Launch")) }
+func BenchmarkCost(b *testing.B)     { runSuite(b, "Cost") }
+func BenchmarkTransfer(b *testing.B) { runSuite(b, "Transfer") }
+func BenchmarkLaunch(b *testing.B)   { runSuite(b, "Launch") }
+
+func runSuite(b *testing.B, name string) {
+	bench.RunCases(b, catalog.Open, devices(b), suite.Named(name))
+}

@@ -21,12 +21,20 @@ import (
 type Method interface {
 	// Load makes the distances of b available to Cost.
 	Load(b *vrp.Batch) error
-	// Cost computes the cost of each route on the batch loaded last. Device
-	// work may still be running when it returns.
+	// Use is Load for distances that already are in the device's memory, laid
+	// out as in b; the caller keeps dist until Close. Methods on the host read
+	// b's own.
+	Use(b *vrp.Batch, dist device.Buffer) error
+	// Cost computes the cost of each route on the batch loaded last: of one
+	// route an instance, or of several, where route i belongs to instance i mod
+	// the batch. Device work may still be running when it returns.
 	Cost(r *vrp.Routes) error
 	// Costs waits for the last Cost and copies its result to dst, one number a
 	// route.
 	Costs(dst []float32) error
+	// Result is where the last Cost leaves its result on the device, one
+	// number a route; empty for methods on the host.
+	Result() device.Buffer
 	// Close frees what the method holds.
 	Close() error
 }
@@ -72,8 +80,8 @@ func checkRoutes(b *vrp.Batch, r *vrp.Routes) error {
 	if b == nil {
 		return fmt.Errorf("cost: no batch is loaded")
 	}
-	if r.Len() != b.B {
-		return fmt.Errorf("cost: %d routes for a batch of %d instances", r.Len(), b.B)
+	if b.B == 0 && r.Len() != 0 || b.B != 0 && r.Len()%b.B != 0 {
+		return fmt.Errorf("cost: %d routes for a batch of %d instances; want as many or a multiple", r.Len(), b.B)
 	}
 	nodes := uint32(b.Nodes())
 	for _, v := range r.Nodes {

@@ -33,7 +33,7 @@ func costsOf(t testing.TB, v Variant, rec *device.Recorder, b *vrp.Batch, r *vrp
 	if err := m.Cost(r); err != nil {
 		t.Fatal(err)
 	}
-	costs := make([]float32, b.B)
+	costs := make([]float32, r.Len())
 	for i := range costs {
 		costs[i] = float32(math.NaN()) // every element must be written
 	}
@@ -53,7 +53,7 @@ func agree(t testing.TB, b *vrp.Batch, r *vrp.Routes) {
 			var want float64
 			route := r.Of(i)
 			for j := 1; j < len(route); j++ {
-				want += float64(b.DistOf(i)[int(route[j-1])*n+int(route[j])])
+				want += float64(b.DistOf(i % b.B)[int(route[j-1])*n+int(route[j])])
 			}
 			if !(math.Abs(float64(c)-want) <= tolerance*want) {
 				t.Fatalf("%s: route %d %v costs %v, want %v", v.Name, i, route, c, want)
@@ -92,6 +92,11 @@ func TestVariantsAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			agree(t, b, b.RandomRoutes(5))
+			twice := b.RandomRoutes(5) // two routes an instance
+			for i, other := 0, b.RandomRoutes(6); i < batch; i++ {
+				twice.Append(other.Of(i))
+			}
+			agree(t, b, twice)
 			rng := rand.New(rand.NewPCG(uint64(batch), uint64(size.Customers)))
 			agree(t, b, raggedRoutes(rng, batch, size.Nodes()))
 		}
@@ -228,7 +233,7 @@ func TestBadRoutes(t *testing.T) {
 		if err := m.Load(b); err != nil {
 			t.Fatal(err)
 		}
-		check("one route for two instances", "1 routes for a batch of 2", vrp.NewRoutes([][]int32{{0, 1, 0}}))
+		check("three routes for two instances", "3 routes for a batch of 2", vrp.NewRoutes([][]int32{{0, 1, 0}, {0, 0}, {0, 0}}))
 		check("a node too high", "node 11", vrp.NewRoutes([][]int32{{0, 11, 0}, {0, 0}}))
 		check("a negative node", "node -1", vrp.NewRoutes([][]int32{{0, -1, 0}, {0, 0}}))
 		if err := m.Costs(make([]float32, 3)); err == nil {

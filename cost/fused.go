@@ -20,7 +20,7 @@ func openFused(rec *device.Recorder) (Method, error) {
 }
 
 func (m *fused) Cost(r *vrp.Routes) error {
-	if err := checkRoutes(m.batch, r); err != nil {
+	if err := m.begin(r); err != nil {
 		return err
 	}
 	words := len(r.Offsets) + len(r.Nodes)
@@ -34,8 +34,8 @@ func (m *fused) Cost(r *vrp.Routes) error {
 	if err := m.rec.UploadAsync(device.Default, m.routes, m.staging.Slice(0, 4*words)); err != nil {
 		return err
 	}
-	return m.rec.Launch(device.Default, routeCosts, device.Buf(m.results()), device.Buf(m.dist),
-		device.Buf(m.routes.Slice(0, 4*words)), device.Int(r.Len()), device.Int(m.batch.Nodes()))
+	return m.rec.Launch(device.Default, routeCosts, device.Buf(m.Result()), device.Buf(m.dist),
+		device.Buf(m.routes.Slice(0, 4*words)), device.Int(r.Len()), device.Int(m.batch.B), device.Int(m.batch.Nodes()))
 }
 
 // room makes staging and routes hold at least size bytes, and waits for an
@@ -65,23 +65,23 @@ func (m *fused) Close() error {
 	return errors.Join(m.resident.Close(), m.rec.FreePinned(m.staging), m.rec.Free(m.routes))
 }
 
-// routeCosts is the loop, one thread a route. routes holds batch+1 offsets and
-// then the nodes.
+// routeCosts is Loop, one thread a route. routes holds count+1 offsets and then
+// the nodes.
 var routeCosts = &device.Kernel{
 	Symbol: "cost_routes",
 	Params: []device.Param{{Name: "costs"}, {Name: "dist"}, {Name: "routes"},
-		{Name: "batch", Kind: device.KindInt}, {Name: "nodes", Kind: device.KindInt}},
+		{Name: "count", Kind: device.KindInt}, {Name: "batch", Kind: device.KindInt}, {Name: "nodes", Kind: device.KindInt}},
 	Check: func(a device.Args) error {
-		batch, nodes := a.Int(3), a.Int(4)
-		return errors.Join(a.Need(0, batch), a.Need(1, batch*nodes*nodes), a.Need(2, batch+1))
+		count, batch, nodes := a.Int(3), a.Int(4), a.Int(5)
+		return errors.Join(a.Need(0, count), a.Need(1, batch*nodes*nodes), a.Need(2, count+1))
 	},
 	Work: func(a device.Args) device.Work {
 		edges := int64(max(a.Words(2)-2*a.Int(3)-1, 0))
 		return device.Work{Flops: edges, ReadBytes: int64(a.Buffer(2).Size()) + 4*edges, WriteBytes: 4 * int64(a.Int(3))}
 	},
 	Body: func(a device.Args) {
-		batch, nodes, words := a.Int(3), a.Int(4), a.I32(2)
-		r := vrp.Routes{Offsets: words[:batch+1], Nodes: words[batch+1:]}
-		Loop(a.F32(0)[:batch], a.F32(1), nodes, &r)
+		count, batch, nodes, words := a.Int(3), a.Int(4), a.Int(5), a.I32(2)
+		r := vrp.Routes{Offsets: words[:count+1], Nodes: words[count+1:]}
+		Loop(a.F32(0)[:count], a.F32(1)[:batch*nodes*nodes], nodes, &r)
 	},
 }

@@ -18,32 +18,39 @@ func openLoop(rec *device.Recorder) (Method, error) { return &loop{rec: rec}, ni
 
 func (m *loop) Load(b *vrp.Batch) error {
 	m.batch = b
-	if cap(m.costs) < b.B {
-		m.costs = make([]float32, b.B)
-	}
-	m.costs = m.costs[:b.B]
 	return nil
 }
+
+func (m *loop) Use(b *vrp.Batch, _ device.Buffer) error { return m.Load(b) }
 
 func (m *loop) Cost(r *vrp.Routes) error {
 	if err := checkRoutes(m.batch, r); err != nil {
 		return err
 	}
+	if cap(m.costs) < r.Len() {
+		m.costs = make([]float32, r.Len())
+	}
+	m.costs = m.costs[:r.Len()]
 	edges := Loop(m.costs, m.batch.Dist, m.batch.Nodes(), r)
 	m.rec.HostWork(device.HostWork{Calls: int64(r.Len()), Items: int64(edges)})
 	return nil
 }
 
-// Loop writes the cost of each route to costs, by the distance matrices of
-// nodes x nodes in dist, and returns how many edges it added up.
+// Loop writes the cost of each route to costs and returns how many edges it
+// added up. dist holds a matrix of nodes x nodes for each instance; route i
+// belongs to instance i mod their number.
 func Loop(costs, dist []float32, nodes int, r *vrp.Routes) (edges int) {
-	for i := range costs {
+	batch := len(dist) / (nodes * nodes)
+	for i, instance := 0, 0; i < len(costs); i, instance = i+1, instance+1 {
+		if instance == batch {
+			instance = 0
+		}
 		costs[i] = 0
 		route := r.Of(i)
 		if len(route) == 0 {
 			continue
 		}
-		d := dist[i*nodes*nodes : (i+1)*nodes*nodes]
+		d := dist[instance*nodes*nodes : (instance+1)*nodes*nodes]
 		var sum float32
 		row := int(route[0]) * nodes
 		for _, node := range route[1:] {
@@ -63,5 +70,7 @@ func (m *loop) Costs(dst []float32) error {
 	copy(dst, m.costs)
 	return nil
 }
+
+func (m *loop) Result() device.Buffer { return device.Buffer{} }
 
 func (m *loop) Close() error { return nil }

@@ -13,12 +13,12 @@ import (
 // masks and sums.
 type padded struct {
 	resident
-	routes  device.Buffer // batch x longest
-	lengths device.Buffer // batch
-	mask    device.Buffer // batch x edges
+	routes  device.Buffer // routes x longest
+	lengths device.Buffer // routes
+	mask    device.Buffer // routes x edges
 	stacked device.Buffer // batch x nodes x nodes
-	index   device.Buffer // batch x edges
-	edges   device.Buffer // batch x edges
+	index   device.Buffer // routes x edges
+	edges   device.Buffer // routes x edges
 	sizes   []int32       // lengths, on the host
 }
 
@@ -27,12 +27,12 @@ func openPadded(rec *device.Recorder) (Method, error) {
 }
 
 func (m *padded) Cost(r *vrp.Routes) error {
-	if err := checkRoutes(m.batch, r); err != nil {
+	if err := m.begin(r); err != nil {
 		return err
 	}
-	batch, nodes, longest := r.Len(), m.batch.Nodes(), max(r.Longest(), 1)
+	count, nodes, longest := r.Len(), m.batch.Nodes(), max(r.Longest(), 1)
 	edges := longest - 1
-	if err := m.room(batch, nodes, longest); err != nil {
+	if err := m.room(count, nodes, longest); err != nil {
 		return err
 	}
 	if err := m.pad(r, longest); err != nil {
@@ -41,13 +41,13 @@ func (m *padded) Cost(r *vrp.Routes) error {
 	if err := m.stack(); err != nil {
 		return err
 	}
-	B, E := device.Int(batch), device.Int(edges)
+	C, E, cells := device.Int(count), device.Int(edges), device.Int(count*edges)
 	return errors.Join(
-		m.rec.Launch(device.Default, maskEdges, device.Buf(m.mask), device.Buf(m.lengths), B, E),
-		m.rec.Launch(device.Default, indexEdges, device.Buf(m.index), device.Buf(m.routes), B, E, device.Int(nodes)),
-		m.rec.Launch(device.Default, gatherEdges, device.Buf(m.edges), device.Buf(m.stacked), device.Buf(m.index), device.Int(batch*edges)),
-		m.rec.Launch(device.Default, maskValues, device.Buf(m.edges), device.Buf(m.mask), device.Int(batch*edges)),
-		m.rec.Launch(device.Default, sumRows, device.Buf(m.results()), device.Buf(m.edges), B, E),
+		m.rec.Launch(device.Default, maskEdges, device.Buf(m.mask), device.Buf(m.lengths), C, E),
+		m.rec.Launch(device.Default, indexEdges, device.Buf(m.index), device.Buf(m.routes), C, E, device.Int(nodes), device.Int(m.batch.B)),
+		m.rec.Launch(device.Default, gatherEdges, device.Buf(m.edges), device.Buf(m.stacked), device.Buf(m.index), cells),
+		m.rec.Launch(device.Default, maskValues, device.Buf(m.edges), device.Buf(m.mask), cells),
+		m.rec.Launch(device.Default, sumRows, device.Buf(m.Result()), device.Buf(m.edges), C, E),
 	)
 }
 
@@ -81,15 +81,15 @@ func (m *padded) stack() error {
 }
 
 // room makes every tensor large enough.
-func (m *padded) room(batch, nodes, longest int) error {
+func (m *padded) room(count, nodes, longest int) error {
 	edges := longest - 1
 	return errors.Join(
-		grow(m.rec, &m.routes, 4*batch*longest),
-		grow(m.rec, &m.lengths, 4*batch),
-		grow(m.rec, &m.mask, 4*batch*edges),
-		grow(m.rec, &m.stacked, 4*batch*nodes*nodes),
-		grow(m.rec, &m.index, 4*batch*edges),
-		grow(m.rec, &m.edges, 4*batch*edges),
+		grow(m.rec, &m.routes, 4*count*longest),
+		grow(m.rec, &m.lengths, 4*count),
+		grow(m.rec, &m.mask, 4*count*edges),
+		grow(m.rec, &m.stacked, 4*m.batch.B*nodes*nodes),
+		grow(m.rec, &m.index, 4*count*edges),
+		grow(m.rec, &m.edges, 4*count*edges),
 	)
 }
 

@@ -42,7 +42,7 @@ var copyWords = &device.Kernel{
 // maskEdges is mask[i,j] = 1 where j+1 < lengths[i], else 0.
 var maskEdges = &device.Kernel{
 	Symbol: "cost_mask_edges",
-	Params: intParams([]string{"mask", "lengths"}, "batch", "edges"),
+	Params: intParams([]string{"mask", "lengths"}, "count", "edges"),
 	Check: func(a device.Args) error {
 		return errors.Join(a.Need(0, a.Int(2)*a.Int(3)), a.Need(1, a.Int(2)))
 	},
@@ -62,10 +62,10 @@ var maskEdges = &device.Kernel{
 	},
 }
 
-// indexEdges is index[i,j] = (i*nodes + routes[i,j])*nodes + routes[i,j+1].
+// indexEdges is index[i,j] = (i%batch*nodes + routes[i,j])*nodes + routes[i,j+1].
 var indexEdges = &device.Kernel{
 	Symbol: "cost_index_edges",
-	Params: intParams([]string{"index", "routes"}, "batch", "edges", "nodes"),
+	Params: intParams([]string{"index", "routes"}, "count", "edges", "nodes", "batch"),
 	Check: func(a device.Args) error {
 		return errors.Join(a.Need(0, a.Int(2)*a.Int(3)), a.Need(1, a.Int(2)*(a.Int(3)+1)))
 	},
@@ -74,11 +74,11 @@ var indexEdges = &device.Kernel{
 		return device.Work{ReadBytes: n, WriteBytes: n}
 	},
 	Body: func(a device.Args) {
-		index, routes, edges, nodes := a.I32(0), a.I32(1), a.Int(3), int32(a.Int(4))
+		index, routes, edges, nodes, batch := a.I32(0), a.I32(1), a.Int(3), int32(a.Int(4)), a.Int(5)
 		for i := range a.Int(2) {
 			row := routes[i*(edges+1):]
 			for j := range edges {
-				index[i*edges+j] = (int32(i)*nodes+row[j])*nodes + row[j+1]
+				index[i*edges+j] = (int32(i%batch)*nodes+row[j])*nodes + row[j+1]
 			}
 		}
 	},

@@ -19,7 +19,7 @@ func openPerRoute(rec *device.Recorder) (Method, error) {
 }
 
 func (m *perRoute) Cost(r *vrp.Routes) error {
-	if err := checkRoutes(m.batch, r); err != nil {
+	if err := m.begin(r); err != nil {
 		return err
 	}
 	for i := range r.Len() {
@@ -61,7 +61,7 @@ func openPerRouteItem(rec *device.Recorder) (Method, error) {
 }
 
 func (m *perRouteItem) Cost(r *vrp.Routes) error {
-	if err := checkRoutes(m.batch, r); err != nil {
+	if err := m.begin(r); err != nil {
 		return err
 	}
 	for i := range r.Len() {

@@ -13,40 +13,57 @@ import (
 type resident struct {
 	rec   *device.Recorder
 	batch *vrp.Batch
-	dist  device.Buffer
+	own   device.Buffer // for Load
+	dist  device.Buffer // own, or the caller's
 	costs device.Buffer
+	count int // routes of the last Cost
 }
 
 // Load uploads all distances in one copy.
 func (m *resident) Load(b *vrp.Batch) error {
-	if err := grow(m.rec, &m.dist, 4*len(b.Dist)); err != nil {
+	if err := grow(m.rec, &m.own, 4*len(b.Dist)); err != nil {
 		return err
 	}
-	if err := grow(m.rec, &m.costs, 4*b.B); err != nil {
+	if err := m.Use(b, m.own.Slice(0, 4*len(b.Dist))); err != nil {
 		return err
 	}
-	m.batch = b
 	return m.rec.Upload(m.dist, device.Bytes(b.Dist))
 }
 
-// matrix is the distance matrix of instance i.
-func (m *resident) matrix(i int) device.Buffer {
-	n := 4 * m.batch.Nodes() * m.batch.Nodes()
-	return m.dist.Slice(i*n, n)
+func (m *resident) Use(b *vrp.Batch, dist device.Buffer) error {
+	if dist.Size() < 4*len(b.Dist) {
+		return fmt.Errorf("cost: %d bytes of distances, the batch has %d", dist.Size(), 4*len(b.Dist))
+	}
+	m.batch, m.dist = b, dist
+	return nil
 }
 
-// results is the costs of the batch.
-func (m *resident) results() device.Buffer { return m.costs.Slice(0, 4*m.batch.B) }
+// begin checks routes and makes room for their costs.
+func (m *resident) begin(r *vrp.Routes) error {
+	if err := checkRoutes(m.batch, r); err != nil {
+		return err
+	}
+	m.count = r.Len()
+	return grow(m.rec, &m.costs, 4*m.count)
+}
+
+// matrix is the distance matrix that route i runs on.
+func (m *resident) matrix(i int) device.Buffer {
+	n := 4 * m.batch.Nodes() * m.batch.Nodes()
+	return m.dist.Slice(i%m.batch.B*n, n)
+}
+
+func (m *resident) Result() device.Buffer { return m.costs.Slice(0, 4*m.count) }
 
 func (m *resident) Costs(dst []float32) error {
-	if m.batch == nil || len(dst) != m.batch.B {
-		return fmt.Errorf("cost: room for %d costs of another batch", len(dst))
+	if len(dst) != m.count {
+		return fmt.Errorf("cost: room for %d costs, there are %d", len(dst), m.count)
 	}
-	return m.rec.Download(device.Bytes(dst), m.results())
+	return m.rec.Download(device.Bytes(dst), m.Result())
 }
 
 func (m *resident) Close() error {
-	return errors.Join(m.rec.Free(m.dist), m.rec.Free(m.costs))
+	return errors.Join(m.rec.Free(m.own), m.rec.Free(m.costs))
 }
 
 // grow makes b hold at least size bytes; what it held is lost when it grows.

@@ -14,20 +14,23 @@ func costCases() []bench.Case {
 		for _, v := range cost.Variants {
 			cases = append(cases, bench.Case{
 				Bench: "Cost", Variant: v.Name, Params: s.params(), About: v.About,
-				Setup: func(rec *device.Recorder) (bench.Op, func() error, error) {
+				Setup: func(rec *device.Recorder) (bench.Work, error) {
 					batch, err := s.generate()
 					if err != nil {
-						return nil, nil, err
+						return bench.Work{}, err
 					}
 					routes := batch.RandomRoutes(seed)
 					method, err := v.Open(rec)
 					if err != nil {
-						return nil, nil, err
+						return bench.Work{}, err
 					}
 					if err := method.Load(batch); err != nil {
-						return nil, nil, err
+						return bench.Work{}, err
 					}
-					return func(*device.Recorder) error { return method.Cost(routes) }, method.Close, nil
+					return bench.Work{
+						Op:    func(*device.Recorder) error { return method.Cost(routes) },
+						Close: method.Close,
+					}, nil
 				},
 			})
 		}

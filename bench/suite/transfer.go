@@ -15,16 +15,19 @@ func transferCases() []bench.Case {
 		for _, v := range transfer.Moves {
 			cases = append(cases, bench.Case{
 				Bench: "Transfer", Variant: v.Name, Params: s.params(), About: v.About,
-				Setup: func(rec *device.Recorder) (bench.Op, func() error, error) {
+				Setup: func(rec *device.Recorder) (bench.Work, error) {
 					batch, err := s.generate()
 					if err != nil {
-						return nil, nil, err
+						return bench.Work{}, err
 					}
 					mover, err := v.Open(rec, batch.B, batch.Size)
 					if err != nil {
-						return nil, nil, err
+						return bench.Work{}, err
 					}
-					return func(*device.Recorder) error { return mover.Move(batch) }, mover.Close, nil
+					return bench.Work{
+						Op:    func(*device.Recorder) error { return mover.Move(batch) },
+						Close: mover.Close,
+					}, nil
 				},
 			})
 		}
@@ -41,12 +44,15 @@ func launchCases() []bench.Case {
 	for _, v := range transfer.Launches {
 		cases = append(cases, bench.Case{
 			Bench: "Launch", Variant: v.Name, Params: fmt.Sprintf("kernels=%d", kernels), About: v.About,
-			Setup: func(rec *device.Recorder) (bench.Op, func() error, error) {
+			Setup: func(rec *device.Recorder) (bench.Work, error) {
 				launcher, err := v.Open(rec, kernels)
 				if err != nil {
-					return nil, nil, err
+					return bench.Work{}, err
 				}
-				return func(*device.Recorder) error { return launcher.Launch() }, launcher.Close, nil
+				return bench.Work{
+					Op:    func(*device.Recorder) error { return launcher.Launch() },
+					Close: launcher.Close,
+				}, nil
 			},
 		})
 	}

@@ -111,13 +111,13 @@ func runJob(ctx context.Context, j job, per time.Duration) (s bench.Sample, err 
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
 	rec := device.NewRecorder(dev)
-	op, done, err := j.Setup(rec)
+	w, err := j.Setup(rec)
 	if err != nil {
 		return s, err
 	}
-	s, err = bench.Measure(ctx, rec, per, op)
-	if done != nil {
-		err = errors.Join(err, done())
+	s, err = bench.Measure(ctx, rec, per, w)
+	if w.Close != nil {
+		err = errors.Join(err, w.Close())
 	}
 	return s, err
 }
