@@ -132,4 +132,9 @@ type HostWork struct {
 	Items int64 // scalar steps
 	Bytes int64 // bytes moved in bulk
 	Flops int64 // floating-point operations in bulk
+
+	// Workers, where not zero, says that background workers did it, each a
+	// piece at a time and up to Ahead pieces before they were asked for; the
+	// host waits only for what is not ready.
+	Workers, Ahead int
 }

@@ -91,28 +91,42 @@ func (b *Batch) Fill(seed, first uint64) {
 	const chunk = 64
 	workers := min(runtime.GOMAXPROCS(0), (b.B+chunk-1)/chunk)
 	if workers <= 1 {
-		b.fill(seed, first, 0, b.B)
+		NewSource().fill(b, seed, first, 0, b.B)
 		return
 	}
 	var wg sync.WaitGroup
 	for w := range workers {
-		wg.Go(func() { b.fill(seed, first, b.B*w/workers, b.B*(w+1)/workers) })
+		wg.Go(func() { NewSource().fill(b, seed, first, b.B*w/workers, b.B*(w+1)/workers) })
 	}
 	wg.Wait()
 }
 
-func (b *Batch) fill(seed, first uint64, from, to int) {
-	var src rand.PCG
-	rng := rand.New(&src)
+// Source draws instances on one goroutine, without allocating.
+type Source struct {
+	pcg rand.PCG
+	rng *rand.Rand
+}
+
+// NewSource makes one.
+func NewSource() *Source {
+	s := &Source{}
+	s.rng = rand.New(&s.pcg)
+	return s
+}
+
+// Fill is Batch.Fill on the caller's goroutine.
+func (s *Source) Fill(b *Batch, seed, first uint64) { s.fill(b, seed, first, 0, b.B) }
+
+func (s *Source) fill(b *Batch, seed, first uint64, from, to int) {
 	for i := from; i < to; i++ {
-		src.Seed(seed, first+uint64(i))
+		s.pcg.Seed(seed, first+uint64(i))
 		coords, demands := b.CoordsOf(i), b.DemandsOf(i)
 		for j := range coords {
-			coords[j] = rng.Float32()
+			coords[j] = s.rng.Float32()
 		}
 		demands[0] = 0
 		for j := 1; j < len(demands); j++ {
-			demands[j] = 1 + rng.Int32N(MaxDemand)
+			demands[j] = 1 + s.rng.Int32N(MaxDemand)
 		}
 		Distances(b.DistOf(i), coords)
 	}

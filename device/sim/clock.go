@@ -24,6 +24,34 @@ type clock struct {
 	compute  int64   // when the arithmetic units are free
 	upload   int64   // when each copy engine is free
 	download int64
+	pool     pool
+}
+
+// pool is background workers that do pieces of host work ahead of the host.
+type pool struct {
+	finish  []int64 // when each worker is done with its last piece
+	claimed []int64 // when each of the last pieces was asked for
+	pieces  int
+}
+
+// claim says when the next piece, which takes t, is ready for a host that asks
+// at now. Piece i is worker i mod workers', who starts it when done with the
+// one before and when fewer than ahead pieces wait to be asked for.
+func (p *pool) claim(now, t int64, workers, ahead int) (ready int64) {
+	if len(p.finish) != workers || len(p.claimed) != ahead {
+		*p = pool{finish: make([]int64, workers), claimed: make([]int64, ahead)}
+		for i := range p.finish {
+			p.finish[i] = now
+		}
+		for i := range p.claimed {
+			p.claimed[i] = now
+		}
+	}
+	worker, slot := &p.finish[p.pieces%workers], &p.claimed[p.pieces%ahead]
+	*worker = max(*worker, *slot) + t
+	*slot = max(now, *worker)
+	p.pieces++
+	return *slot
 }
 
 // costs is a Profile in whole nanoseconds and whole rates; only the two that
@@ -145,5 +173,10 @@ func (c *clock) move(cp device.Copy, ready int64) (end int64) {
 // hostWork charges what the host does by itself.
 func (c *clock) hostWork(w device.HostWork) {
 	loop := w.Calls*c.c.hostCallPS + w.Items*c.c.hostItemPS
-	c.host += (loop+999)/1000 + over(w.Bytes, c.c.hostBytes) + over(w.Flops, c.c.hostFlops)
+	t := (loop+999)/1000 + over(w.Bytes, c.c.hostBytes) + over(w.Flops, c.c.hostFlops)
+	if w.Workers > 0 {
+		c.wait(c.pool.claim(c.host, t, w.Workers, max(w.Ahead, 1)))
+		return
+	}
+	c.host += t
 }

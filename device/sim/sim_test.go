@@ -184,6 +184,25 @@ func TestClock(t *testing.T) {
 			e.r.HostWork(device.HostWork{Calls: 2, Items: 11, Bytes: 100, Flops: 200})
 			return nil
 		}, 5 + 6 + 100 + 200}, // 5 + 5.5, rounded up
+		{"background work that the host outruns", func(e *env) error {
+			for range 3 { // two workers, 100 ns a piece: ready at 100, 100 and 200
+				e.r.HostWork(device.HostWork{Bytes: 100, Workers: 2, Ahead: 4})
+			}
+			return nil
+		}, 200},
+		{"background work done ahead", func(e *env) error {
+			for range 3 { // ready at 100; the others while the host did 300 of its own
+				e.r.HostWork(device.HostWork{Bytes: 100, Workers: 1, Ahead: 2})
+				e.r.HostWork(device.HostWork{Bytes: 300})
+			}
+			return nil
+		}, 100 + 3*300},
+		{"background work held back by what waits", func(e *env) error {
+			e.r.HostWork(device.HostWork{Bytes: 100, Workers: 4, Ahead: 1}) // ready at 100
+			e.r.HostWork(device.HostWork{Bytes: 30})
+			e.r.HostWork(device.HostWork{Bytes: 100, Workers: 4, Ahead: 1}) // begun at 100, ready at 200
+			return nil
+		}, 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := env{r: device.NewRecorder(open(t))}
