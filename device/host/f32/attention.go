@@ -130,6 +130,27 @@ func (j *attentionJob) head(s *attentionSpace, b, h int) {
 		C: j.view(j.out, b*j.Queries, j.LDO, h), LDC: j.LDO}, false)
 }
 
+// clear sets the outputs of attention without queries or without keys: sums over nothing.
+func (j *attentionJob) clear() {
+	queries, keys, width := j.Batch*j.Queries, j.Batch*j.Keys, j.Heads*j.HeadDim
+	switch {
+	case !j.backward:
+		clearRows(j.out, queries, width, j.LDO)
+	case j.AccumulateKV:
+		clearRows(j.dq, queries, width, j.LDQ)
+	default:
+		clearRows(j.dq, queries, width, j.LDQ)
+		clearRows(j.dk, keys, width, j.LDK)
+		clearRows(j.dv, keys, width, j.LDV)
+	}
+}
+
+func clearRows(x []float32, rows, width, ld int) {
+	for i := 0; i < rows && width > 0; i++ {
+		clear(x[i*ld : i*ld+width])
+	}
+}
+
 // Attention computes, for every batch entry and head, with the products as in MatMul and the softmax as in Softmax,
 //
 //	probs = softmax(scale * q*k', with -Inf where the mask hides a key)
@@ -142,13 +163,14 @@ func Attention(out, probs, q, k, v []float32, a *AttentionShape) {
 }
 
 func runAttention(job attentionJob) {
-	if job.Batch == 0 || job.Heads == 0 || job.HeadDim == 0 || job.Queries == 0 || job.Keys == 0 {
+	work := job.Heads * job.Queries * job.Keys * job.HeadDim
+	if job.Batch*work == 0 {
+		job.clear()
 		return
 	}
 	j := attentionJobs.get()
 	*j = job
 	j.p = active.Load()
-	work := j.Heads * j.Queries * j.Keys * j.HeadDim
 	For(j.Batch, vectorGrain/work+1, j)
 	*j = attentionJob{}
 	attentionJobs.put(j)

@@ -102,3 +102,20 @@ func TestAttentionReference(t *testing.T) {
 		}
 	})
 }
+
+func TestAttentionOfNothing(t *testing.T) {
+	a := AttentionShape{Batch: 1, Heads: 1, Queries: 2, Keys: 0, HeadDim: 2, LDQ: 3, LDK: 2, LDV: 2, LDO: 3}
+	out := []float32{1, 2, 3, 4, 5, 6}
+	Attention(out, nil, make([]float32, 6), nil, nil, &a)
+	if want := []float32{0, 0, 3, 0, 0, 6}; differ(out, want) >= 0 {
+		t.Errorf("without keys: out is %v, want %v", out, want)
+	}
+	a = AttentionShape{Batch: 1, Heads: 1, Queries: 0, Keys: 1, HeadDim: 2, LDQ: 2, LDK: 2, LDV: 2, LDO: 2}
+	for _, a.AccumulateKV = range []bool{true, false} {
+		dk, dv := []float32{1, 2}, []float32{3, 4}
+		AttentionBackward(nil, dk, dv, nil, nil, nil, make([]float32, 2), make([]float32, 2), &a)
+		if cleared := dk[0] == 0 && dv[1] == 0; cleared == a.AccumulateKV {
+			t.Errorf("without queries, AccumulateKV %v: dk is %v, dv is %v", a.AccumulateKV, dk, dv)
+		}
+	}
+}

@@ -83,8 +83,12 @@ func (m *MatMul) Run() {
 		threads = 1
 	}
 	j.pack(threads)
-	parts := threads * min(max(m.M/(threads*partRows), 1), 4)
-	For(m.M, (m.M+parts-1)/parts, j)
+	if threads == 1 {
+		j.Range(0, m.M)
+	} else {
+		parts := threads * min(max(m.M/(threads*partRows), 1), 4)
+		For(m.M, (m.M+parts-1)/parts, j)
+	}
 	j.MatMul = MatMul{}
 	matmulJobs.put(j)
 }

@@ -86,8 +86,35 @@ func TestMatMulMatchesTheLoop(t *testing.T) {
 	})
 }
 
-// TestMatMulError holds every path to the error bound of a sum of k products in float64's eyes: each step may lose
-// half a unit of the sum's size twice (once when fused).
+// TestPortableDifference holds the portable path to the distance from the others that the package promises.
+func TestPortableDifference(t *testing.T) {
+	for _, k := range []int{16, 128, 512, 1408} {
+		mm := randomMatMul(newRand(10), NN, 32, 64, k, 0)
+		withPath(t, "portable", 2, mm.Run)
+		got := mm.C
+		mm.C = make([]float32, len(got))
+		withPath(t, Paths()[0], 2, mm.Run)
+		worst, share := 0.0, 0.0
+		for i := range mm.M {
+			for j := range mm.N {
+				size := 0.0
+				for p := range k {
+					a, b := mm.at(i, j, p)
+					size += math.Abs(float64(a) * float64(b))
+				}
+				d := math.Abs(float64(got[i*mm.LDC+j]) - float64(mm.C[i*mm.LDC+j]))
+				worst = max(worst, d/size)
+				share = max(share, d/(2*float64(k+1)*0x1p-24*size))
+			}
+		}
+		t.Logf("K=%d: at most %.2g of the sum of |a*b|, %.2g of the bound", k, worst, share)
+		if share > 1 {
+			t.Errorf("K=%d: %v times the bound", k, share)
+		}
+	}
+}
+
+// TestMatMulError holds every path to the error bound of a sum of k rounded products, against float64.
 func TestMatMulError(t *testing.T) {
 	eachPath(t, func(t *testing.T) {
 		r := newRand(2)

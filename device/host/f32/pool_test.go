@@ -81,3 +81,27 @@ func TestThreadsDoNotAllocate(t *testing.T) {
 		t.Errorf("%d allocations in %d calls", n, calls)
 	}
 }
+
+func TestCallsFromSeveralGoroutines(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
+	mm := randomMatMul(newRand(2), NT, 150, 40, 70, 0)
+	mm.Run()
+	want := mm.C
+	errs := make(chan int)
+	for range 4 {
+		go func(mm MatMul) {
+			at := -1
+			for range 20 {
+				mm.C = make([]float32, len(want))
+				mm.Run()
+				at = max(at, differ(mm.C, want))
+			}
+			errs <- at
+		}(mm)
+	}
+	for range 4 {
+		if at := <-errs; at >= 0 {
+			t.Errorf("a concurrent product differs at %d", at)
+		}
+	}
+}
