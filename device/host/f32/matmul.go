@@ -57,6 +57,8 @@ type kernels struct {
 	nr       int
 	sizes    []int // rows of the tiles, falling; the last is 1
 	row, col []gemmFunc
+	// transpose8, where there is one, sets dst[p*ldd+c] to src[c*lds+p] for c < 8 and p < k, k a multiple of 4.
+	transpose8 func(dst []float32, ldd int, src []float32, lds, k int)
 }
 
 // depth is how many steps of K are done before going on to the next tile, so that a block of B stays in the

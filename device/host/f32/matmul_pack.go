@@ -50,7 +50,7 @@ func (j *packer) Range(lo, hi int) {
 			dst := j.panels[p0*j.width+n*k:][:k*j.nr]
 			cols := min(j.nr, j.N-n)
 			if j.Op == NT {
-				packColumns(dst, j.nr, j.B[n*j.LDB+p0:], j.LDB, k, cols)
+				j.packColumns(dst, j.B[n*j.LDB+p0:], j.LDB, k, cols)
 			} else {
 				packRows(dst, j.nr, j.B[p0*j.LDB+n:], j.LDB, k, cols)
 			}
@@ -68,22 +68,28 @@ func packRows(dst []float32, nr int, b []float32, ldb, k, cols int) {
 }
 
 // packColumns equals dst[p*nr+c] = b[c*ldb+p] for p < k and c < cols, and zero for the other c < nr.
-func packColumns(dst []float32, nr int, b []float32, ldb, k, cols int) {
-	if cols < nr {
+func (ks *kernels) packColumns(dst []float32, b []float32, ldb, k, cols int) {
+	if cols < ks.nr {
 		clear(dst)
 	}
 	c := 0
-	for ; c+4 <= cols; c += 4 {
-		b0, b1 := b[c*ldb:][:k], b[(c+1)*ldb:][:k]
-		b2, b3 := b[(c+2)*ldb:][:k], b[(c+3)*ldb:][:k]
-		for p, x := range b0 {
-			q := (*[4]float32)(dst[p*nr+c:])
-			q[0], q[1], q[2], q[3] = x, b1[p], b2[p], b3[p]
+	if ks.transpose8 != nil && k >= 4 {
+		for ; c+8 <= cols; c += 8 {
+			ks.transpose8(dst[c:], ks.nr, b[c*ldb:], ldb, k&^3)
+			transpose(dst[c:], ks.nr, b[c*ldb:], ldb, k&^3, k, 8)
 		}
 	}
-	for ; c < cols; c++ {
-		for p, x := range b[c*ldb:][:k] {
-			dst[p*nr+c] = x
+	if c < cols {
+		transpose(dst[c:], ks.nr, b[c*ldb:], ldb, 0, k, cols-c)
+	}
+}
+
+// transpose equals dst[p*nr+c] = b[c*ldb+p] for p0 <= p < k and c < cols.
+func transpose(dst []float32, nr int, b []float32, ldb, p0, k, cols int) {
+	for c := range cols {
+		row := b[c*ldb:][:k]
+		for p := p0; p < len(row); p++ {
+			dst[p*nr+c] = row[p]
 		}
 	}
 }

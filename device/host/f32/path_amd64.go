@@ -10,10 +10,11 @@ var avx512 = path{
 	name:   "avx512",
 	usable: cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL && cpu.X86.HasFMA && cpu.X86.HasAVX2,
 	wide: &kernels{
-		nr:    32,
-		sizes: []int{14, 8, 4, 2, 1},
-		row:   []gemmFunc{gemmRow14x32AVX512, gemmRow8x32AVX512, gemmRow4x32AVX512, gemmRow2x32AVX512, gemmRow1x32AVX512},
-		col:   []gemmFunc{gemmCol14x32AVX512, gemmCol8x32AVX512, gemmCol4x32AVX512, gemmCol2x32AVX512, gemmCol1x32AVX512},
+		nr:         32,
+		sizes:      []int{14, 8, 4, 2, 1},
+		row:        []gemmFunc{gemmRow14x32AVX512, gemmRow8x32AVX512, gemmRow4x32AVX512, gemmRow2x32AVX512, gemmRow1x32AVX512},
+		col:        []gemmFunc{gemmCol14x32AVX512, gemmCol8x32AVX512, gemmCol4x32AVX512, gemmCol2x32AVX512, gemmCol1x32AVX512},
+		transpose8: transpose8AVX,
 	},
 	narrow: &kernels{
 		nr:    16,
@@ -22,6 +23,7 @@ var avx512 = path{
 			gemmRow2x16AVX512, gemmRow1x16AVX512},
 		col: []gemmFunc{gemmCol14x16AVX512, gemmCol8x16AVX512, gemmCol4x16AVX512, gemmCol3x16AVX512,
 			gemmCol2x16AVX512, gemmCol1x16AVX512},
+		transpose8: transpose8AVX,
 	},
 	vectors: vectors{
 		add:               addAVX512,
@@ -42,10 +44,11 @@ var avx512 = path{
 }
 
 var avx2Kernels = kernels{
-	nr:    16,
-	sizes: []int{6, 4, 3, 2, 1},
-	row:   []gemmFunc{gemmRow6x16AVX2, gemmRow4x16AVX2, gemmRow3x16AVX2, gemmRow2x16AVX2, gemmRow1x16AVX2},
-	col:   []gemmFunc{gemmCol6x16AVX2, gemmCol4x16AVX2, gemmCol3x16AVX2, gemmCol2x16AVX2, gemmCol1x16AVX2},
+	nr:         16,
+	sizes:      []int{6, 4, 3, 2, 1},
+	row:        []gemmFunc{gemmRow6x16AVX2, gemmRow4x16AVX2, gemmRow3x16AVX2, gemmRow2x16AVX2, gemmRow1x16AVX2},
+	col:        []gemmFunc{gemmCol6x16AVX2, gemmCol4x16AVX2, gemmCol3x16AVX2, gemmCol2x16AVX2, gemmCol1x16AVX2},
+	transpose8: transpose8AVX,
 }
 
 var avx2 = path{

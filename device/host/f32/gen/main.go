@@ -24,6 +24,7 @@ var files = []struct {
 	emit func(*build.Context)
 }{
 	{"gemm", emitGemm},
+	{"transpose", emitTranspose},
 	{"exp", emitExp},
 	{"norm", emitNorm},
 	{"elementwise", emitElementwise},
