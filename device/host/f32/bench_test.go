@@ -2,7 +2,6 @@ package f32
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -62,36 +61,6 @@ func runGonum(m *MatMul) {
 		blas32.General{Rows: ar, Cols: ac, Stride: m.LDA, Data: m.A},
 		blas32.General{Rows: br, Cols: bc, Stride: m.LDB, Data: m.B}, 0,
 		blas32.General{Rows: m.M, Cols: m.N, Stride: m.LDC, Data: m.C})
-}
-
-// BenchmarkPeak measures the most multiply-adds that the CPU does, on all threads at once.
-func BenchmarkPeak(b *testing.B) {
-	for _, p := range peaks() {
-		b.Run("path="+p.name, func(b *testing.B) {
-			threads := runtime.GOMAXPROCS(0)
-			for b.Loop() {
-				For(threads, 1, p)
-			}
-			flop := float64(threads) * peakLoops * 12 * 2 * float64(p.lanes)
-			b.ReportMetric(flop*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
-	}
-}
-
-// peakLoops is how often one call runs the loop of twelve multiply-adds.
-const peakLoops = 1 << 16
-
-// peak is a Body that keeps one thread at its limit.
-type peak struct {
-	name  string
-	lanes int
-	loop  func(n int)
-}
-
-func (p *peak) Range(lo, hi int) {
-	for range hi - lo {
-		p.loop(peakLoops)
-	}
 }
 
 // BenchmarkOperation times the other operations at the sizes of the reference workload, on every path.

@@ -146,7 +146,7 @@ store:
 	RET
 
 // func gemmCol6x16AVX2(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·gemmCol6x16AVX2(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -200,6 +200,8 @@ start:
 loop:
 	VMOVUPS      (SI), Y12
 	VMOVUPS      32(SI), Y13
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
 	VBROADCASTSS (BX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -395,7 +397,7 @@ store:
 	RET
 
 // func gemmCol4x16AVX2(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·gemmCol4x16AVX2(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -439,6 +441,8 @@ start:
 loop:
 	VMOVUPS      (SI), Y8
 	VMOVUPS      32(SI), Y9
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
 	VBROADCASTSS (BX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
@@ -596,7 +600,7 @@ store:
 	RET
 
 // func gemmCol3x16AVX2(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·gemmCol3x16AVX2(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -635,6 +639,8 @@ start:
 loop:
 	VMOVUPS      (SI), Y6
 	VMOVUPS      32(SI), Y7
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
 	VBROADCASTSS (BX), Y8
 	VFMADD231PS  Y6, Y8, Y0
 	VFMADD231PS  Y7, Y8, Y1
@@ -767,7 +773,7 @@ store:
 	RET
 
 // func gemmCol2x16AVX2(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·gemmCol2x16AVX2(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -801,6 +807,8 @@ start:
 loop:
 	VMOVUPS      (SI), Y4
 	VMOVUPS      32(SI), Y5
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
 	VBROADCASTSS (BX), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
@@ -908,7 +916,7 @@ store:
 	RET
 
 // func gemmCol1x16AVX2(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·gemmCol1x16AVX2(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -937,6 +945,8 @@ start:
 loop:
 	VMOVUPS      (SI), Y2
 	VMOVUPS      32(SI), Y3
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
 	VBROADCASTSS (BX), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
@@ -1241,7 +1251,7 @@ store:
 	RET
 
 // func gemmCol14x32AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemmCol14x32AVX512(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -1335,6 +1345,9 @@ start:
 loop:
 	VMOVUPS      (SI), Z28
 	VMOVUPS      64(SI), Z29
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
+	PREFETCHT0   64(SI)(DX*8)
 	VBROADCASTSS (BX), Z30
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
@@ -1673,7 +1686,7 @@ store:
 	RET
 
 // func gemmCol8x32AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemmCol8x32AVX512(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -1737,6 +1750,9 @@ start:
 loop:
 	VMOVUPS      (SI), Z16
 	VMOVUPS      64(SI), Z17
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
+	PREFETCHT0   64(SI)(DX*8)
 	VBROADCASTSS (BX), Z18
 	VFMADD231PS  Z16, Z18, Z0
 	VFMADD231PS  Z17, Z18, Z1
@@ -1952,7 +1968,7 @@ store:
 	RET
 
 // func gemmCol4x32AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemmCol4x32AVX512(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -1996,6 +2012,9 @@ start:
 loop:
 	VMOVUPS      (SI), Z8
 	VMOVUPS      64(SI), Z9
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
+	PREFETCHT0   64(SI)(DX*8)
 	VBROADCASTSS (BX), Z10
 	VFMADD231PS  Z8, Z10, Z0
 	VFMADD231PS  Z9, Z10, Z1
@@ -2138,7 +2157,7 @@ store:
 	RET
 
 // func gemmCol2x32AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemmCol2x32AVX512(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -2172,6 +2191,9 @@ start:
 loop:
 	VMOVUPS      (SI), Z4
 	VMOVUPS      64(SI), Z5
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
+	PREFETCHT0   64(SI)(DX*8)
 	VBROADCASTSS (BX), Z6
 	VFMADD231PS  Z4, Z6, Z0
 	VFMADD231PS  Z5, Z6, Z1
@@ -2279,7 +2301,7 @@ store:
 	RET
 
 // func gemmCol1x32AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemmCol1x32AVX512(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -2308,6 +2330,9 @@ start:
 loop:
 	VMOVUPS      (SI), Z2
 	VMOVUPS      64(SI), Z3
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
+	PREFETCHT0   64(SI)(DX*8)
 	VBROADCASTSS (BX), Z4
 	VFMADD231PS  Z2, Z4, Z0
 	VFMADD231PS  Z3, Z4, Z1
@@ -2526,7 +2551,7 @@ store:
 	RET
 
 // func gemmCol14x16AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemmCol14x16AVX512(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -2591,6 +2616,8 @@ start:
 
 loop:
 	VMOVUPS      (SI), Z14
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
 	VBROADCASTSS (BX), Z15
 	VFMADD231PS  Z14, Z15, Z0
 	VBROADCASTSS 4(BX), Z15
@@ -2822,7 +2849,7 @@ store:
 	RET
 
 // func gemmCol8x16AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemmCol8x16AVX512(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -2869,6 +2896,8 @@ start:
 
 loop:
 	VMOVUPS      (SI), Z8
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
 	VBROADCASTSS (BX), Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VBROADCASTSS 4(BX), Z9
@@ -3025,7 +3054,7 @@ store:
 	RET
 
 // func gemmCol4x16AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemmCol4x16AVX512(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -3060,6 +3089,8 @@ start:
 
 loop:
 	VMOVUPS      (SI), Z4
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
 	VBROADCASTSS (BX), Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VBROADCASTSS 4(BX), Z5
@@ -3180,7 +3211,7 @@ store:
 	RET
 
 // func gemmCol3x16AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemmCol3x16AVX512(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -3212,6 +3243,8 @@ start:
 
 loop:
 	VMOVUPS      (SI), Z3
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
 	VBROADCASTSS (BX), Z4
 	VFMADD231PS  Z3, Z4, Z0
 	VBROADCASTSS 4(BX), Z4
@@ -3317,7 +3350,7 @@ store:
 	RET
 
 // func gemmCol2x16AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemmCol2x16AVX512(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -3346,6 +3379,8 @@ start:
 
 loop:
 	VMOVUPS      (SI), Z2
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
 	VBROADCASTSS (BX), Z3
 	VFMADD231PS  Z2, Z3, Z0
 	VBROADCASTSS 4(BX), Z3
@@ -3436,7 +3471,7 @@ store:
 	RET
 
 // func gemmCol1x16AVX512(k int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int, bias []float32, mode int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gemmCol1x16AVX512(SB), NOSPLIT, $0-136
 	MOVQ    mode+128(FP), AX
 	TESTQ   $0x00000001, AX
@@ -3462,6 +3497,8 @@ start:
 
 loop:
 	VMOVUPS      (SI), Z1
+	PREFETCHT0   (BX)(CX*8)
+	PREFETCHT0   (SI)(DX*8)
 	VBROADCASTSS (BX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         DX, SI
