@@ -144,6 +144,16 @@ func TestCounters(t *testing.T) {
 	}
 }
 
+// A decoding step past the last is refused.
+func TestStepRange(t *testing.T) {
+	if err := checkStep(19, 20); err != nil {
+		t.Error(err)
+	}
+	if err := checkStep(20, 20); !errors.Is(err, device.ErrArguments) {
+		t.Errorf("step 20 of 20: got %v", err)
+	}
+}
+
 // spy keeps every launch.
 type spy struct {
 	*host.Device

@@ -177,6 +177,9 @@ func TestLoadRefusals(t *testing.T) {
 	if err := Save(filepath.Join(dir, "x"), small, make([]float32, 3)); err == nil {
 		t.Error("3 parameters were saved")
 	}
+	if err := Save(filepath.Join(dir, "x"), Config{}, nil); err == nil {
+		t.Error("the zero config was saved")
+	}
 	if err := Save(filepath.Join(dir, "no", "such", "folder"), small, make([]float32, NewLayout(small).Size)); err == nil {
 		t.Error("saved in a folder that is not there")
 	}

@@ -27,17 +27,19 @@ var context = &device.Kernel{
 		rows, width := a.Int(6)*a.Int(7), a.Int(9)
 		return traffic(0, rows*(width+2)+a.Int(6)*width, rows*(2*width+1))
 	},
-	Body: func(a device.Args) {
-		ctx, q, x, fixed, cur, capacity := a.F32(0), a.F32(1), a.F32(2), a.F32(3), a.I32(4), a.F32(5)
-		queries, nodes, width := a.Int(7), a.Int(8), a.Int(9)
-		for r := range a.Int(6) * queries {
-			b := r / queries
-			row := ctx[r*(width+1):][:width+1]
-			copy(row, x[(b*nodes+int(cur[r]))*width:][:width])
-			row[width] = capacity[r]
-			copy(q[r*width:][:width], fixed[b*width:])
-		}
-	},
+	Body: func(a device.Args) { parallel(a.Int(6)*a.Int(7), 256, a, contextRows) },
+}
+
+func contextRows(a device.Args, lo, hi int) {
+	ctx, q, x, fixed, cur, capacity := a.F32(0), a.F32(1), a.F32(2), a.F32(3), a.I32(4), a.F32(5)
+	queries, nodes, width := a.Int(7), a.Int(8), a.Int(9)
+	for r := lo; r < hi; r++ {
+		b := r / queries
+		row := ctx[r*(width+1):][:width+1]
+		copy(row, x[(b*nodes+int(cur[r]))*width:][:width])
+		row[width] = capacity[r]
+		copy(q[r*width:][:width], fixed[b*width:])
+	}
 }
 
 // scores is, for every instance b, query i and node j,
@@ -105,8 +107,8 @@ var choose = &device.Kernel{
 	Params: signature("actions logprob logp probs th mask control", "batch nodes steps t greedy", ""),
 	Check: func(a device.Args) error {
 		batch, n, steps := a.Int(7), a.Int(7)*a.Int(8), a.Int(9)
-		if a.Int(10) >= steps {
-			return device.ErrArguments
+		if err := checkStep(a.Int(10), steps); err != nil {
+			return err
 		}
 		return needs(a, batch*steps, batch, n, n, n, words(n), controlWords)
 	},

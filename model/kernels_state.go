@@ -1,6 +1,10 @@
 package model
 
-import "gputax/device"
+import (
+	"fmt"
+
+	"gputax/device"
+)
 
 // slack is how much a demand may exceed the remaining capacity, to forgive
 // rounding; a demand of 1 is far more.
@@ -36,6 +40,14 @@ func visit(visited []uint8, demands []float32, capacity float32, node int32) flo
 	return capacity - demands[node]
 }
 
+// checkStep refuses a decoding step t that is not one of steps.
+func checkStep(t, steps int) error {
+	if t >= steps {
+		return fmt.Errorf("decoding step %d of %d: %w", t, steps, device.ErrArguments)
+	}
+	return nil
+}
+
 // start puts every vehicle at the depot, full, with no customer visited, and
 // masks its first step; it sets logprob to 0.
 var start = &device.Kernel{
@@ -65,8 +77,8 @@ var advance = &device.Kernel{
 	Params: signature("cur capacity visited mask actions demands", "batch nodes steps t", ""),
 	Check: func(a device.Args) error {
 		batch, n, steps := a.Int(6), a.Int(6)*a.Int(7), a.Int(8)
-		if a.Int(9) >= steps {
-			return device.ErrArguments
+		if err := checkStep(a.Int(9), steps); err != nil {
+			return err
 		}
 		return needs(a, batch, batch, words(n), words(n), batch*steps, n)
 	},

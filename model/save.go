@@ -70,6 +70,9 @@ func ReadFile(path string) (*File, error) {
 
 // Save writes the parameters of a model of size cfg to path.
 func Save(path string, cfg Config, params []float32) error {
+	if err := cfg.Validate(); err != nil {
+		return fmt.Errorf("model: save %s: %w", path, err)
+	}
 	if want := NewLayout(cfg).Size; len(params) != want {
 		return fmt.Errorf("model: save %s: %d parameters, a model of this size has %d", path, len(params), want)
 	}

@@ -123,8 +123,11 @@ func distance(x, y []float32, floor float64) float64 {
 // The kernels' loss and gradients are the oracle's, parameter by parameter.
 func TestModelAgrees(t *testing.T) {
 	var worstLoss, worstGrad float64
-	for i, cfg := range configs {
+	for i, cfg := range append(slices.Clone(configs), model.Tiny()) {
 		for seed := range uint64(3) {
+			if i == len(configs) && seed > 0 {
+				break // the reference workload's size once
+			}
 			p, loss, grads := newProblem(t, cfg, 2+i%3, seed+1)
 			wantLoss, want := p.solve(t, oracleOf(t, p, New))
 			off := math.Abs(loss-wantLoss) / max(math.Abs(wantLoss), 0.1)
