@@ -34,7 +34,8 @@ func (m *Model) decode(s *decodeSpace, params device.Buffer) {
 	m.nn(product{c: s.q, a: s.ctx, b: m.layout.step.in(params), m: rows, n: d, k: d + 1, accumulate: true})
 	m.attend(s.glimpse, s.probs, s.q, keys, values, s.mask, s.queries, d)
 	m.nn(product{c: s.out, a: s.glimpse, b: m.layout.out.in(params), m: rows, n: d, k: d})
-	m.launch(scores, device.Buf(s.th), device.Buf(s.out), device.Buf(logitKeys), batch, queries, nodes, width, device.Int(3*d))
+	m.launch(scores, device.Buf(s.th), device.Buf(s.out), device.Buf(logitKeys), device.Buf(s.mask),
+		batch, queries, nodes, width, device.Int(3*d))
 }
 
 // Evaluate fills LogProb with the log-probability of Actions, all steps of all

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"math"
+
 	"gputax/device"
 	"gputax/device/host/f32"
 )
@@ -61,9 +63,47 @@ var attention = &device.Kernel{
 	},
 	Body: func(a device.Args) {
 		s := shape(a, 6)
+		if s.Queries == 1 {
+			parallel(s.Batch, 16, a, attendOnce)
+			return
+		}
 		s.Mask = a.U8(5)
 		f32.Attention(a.F32(0), a.F32(1), a.F32(2), a.F32(3), a.F32(4), &s)
 	},
+}
+
+// attendOnce is attention with one query an instance, as in a rollout. Most keys
+// are hidden by then, and a product of one row does not pay for its packing.
+func attendOnce(a device.Args, lo, hi int) {
+	s := shape(a, 6)
+	out, probs, q, k, v, mask := a.F32(0), a.F32(1), a.F32(2), a.F32(3), a.F32(4), a.U8(5)
+	hidden := float32(math.Inf(-1))
+	for b := lo; b < hi; b++ {
+		p, query, to := probs[b*s.Heads*s.Keys:][:s.Heads*s.Keys], q[b*s.LDQ:], out[b*s.LDO:][:s.Heads*s.HeadDim]
+		for j := range s.Keys {
+			if len(mask) > 0 && mask[b*s.Keys+j] != 0 {
+				for h := range s.Heads {
+					p[h*s.Keys+j] = hidden
+				}
+				continue
+			}
+			key := k[(b*s.Keys+j)*s.LDK:]
+			for h := range s.Heads {
+				p[h*s.Keys+j] = s.Scale * dot(query[h*s.HeadDim:][:s.HeadDim], key[h*s.HeadDim:])
+			}
+		}
+		f32.Softmax(p, p, s.Heads, s.Keys, s.Keys)
+		clear(to)
+		for j := range s.Keys {
+			if len(mask) > 0 && mask[b*s.Keys+j] != 0 {
+				continue
+			}
+			value := v[(b*s.Keys+j)*s.LDV:]
+			for h := range s.Heads {
+				addScaled(to[h*s.HeadDim:][:s.HeadDim], value[h*s.HeadDim:], p[h*s.Keys+j])
+			}
+		}
+	}
 }
 
 // attentionBackward is attention's gradient: dq, dk and dv from dout and the

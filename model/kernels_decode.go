@@ -46,33 +46,56 @@ func contextRows(a device.Args, lo, hi int) {
 //
 //	th[b,i,j] = tanh(q[b,i]·keys[b,j] / sqrt(width))
 //
-// where rows of keys are ldk apart.
+// where rows of keys are ldk apart, and 0 where the mask hides the node.
 var scores = &device.Kernel{
 	Symbol: "model_scores",
-	Params: signature("th q keys", "batch queries nodes width ldk", ""),
+	Params: signature("th q keys mask", "batch queries nodes width ldk", ""),
 	Check: func(a device.Args) error {
-		rows, width := a.Int(3)*a.Int(4), a.Int(6)
-		return needs(a, rows*a.Int(5), rows*width, span(a.Int(3)*a.Int(5), width, a.Int(7)))
+		rows, nodes, width := a.Int(4)*a.Int(5), a.Int(6), a.Int(7)
+		return needs(a, rows*nodes, rows*width, span(a.Int(4)*nodes, width, a.Int(8)), words(rows*nodes))
 	},
 	Work: func(a device.Args) device.Work {
-		rows, keys, width := a.Int(3)*a.Int(4), a.Int(3)*a.Int(5), a.Int(6)
-		return traffic(rows*a.Int(5)*(2*width+10), (rows+keys)*width, rows*a.Int(5))
+		rows, keys, nodes, width := a.Int(4)*a.Int(5), a.Int(4)*a.Int(6), a.Int(6), a.Int(7)
+		return traffic(rows*nodes*(2*width+10), (rows+keys)*width+words(rows*nodes), rows*nodes)
 	},
 	Body: func(a device.Args) {
-		parallel(a.Int(3), 16, a, scoreInstances)
-		th := a.F32(0)[:a.Int(3)*a.Int(4)*a.Int(5)]
-		f32.Scale(th, invSqrt(a.Int(6)))
+		if a.Int(5) == 1 {
+			parallel(a.Int(4), 16, a, scoreOnce)
+		} else {
+			parallel(a.Int(4), 16, a, scoreInstances)
+		}
+		th := a.F32(0)[:a.Int(4)*a.Int(5)*a.Int(6)]
+		f32.Scale(th, invSqrt(a.Int(7)))
 		f32.Tanh(th, th)
 	},
 }
 
+// scoreInstances computes the products of instances lo to hi.
 func scoreInstances(a device.Args, lo, hi int) {
-	th, q, keys := a.F32(0), a.F32(1), a.F32(2)
-	queries, nodes, width, ldk := a.Int(4), a.Int(5), a.Int(6), a.Int(7)
+	th, q, keys, mask := a.F32(0), a.F32(1), a.F32(2), a.U8(3)
+	queries, nodes, width, ldk := a.Int(5), a.Int(6), a.Int(7), a.Int(8)
 	for b := lo; b < hi; b++ {
 		p := f32.MatMul{Op: f32.NT, M: queries, N: nodes, K: width,
 			A: q[b*queries*width:], LDA: width, B: keys[b*nodes*ldk:], LDB: ldk, C: th[b*queries*nodes:], LDC: nodes}
 		p.Run()
+		for i := b * queries * nodes; i < (b+1)*queries*nodes; i++ {
+			if mask[i] != 0 {
+				th[i] = 0
+			}
+		}
+	}
+}
+
+// scoreOnce is scoreInstances with one query an instance, where most nodes are
+// hidden.
+func scoreOnce(a device.Args, lo, hi int) {
+	th, q, keys, mask := a.F32(0), a.F32(1), a.F32(2), a.U8(3)
+	nodes, width, ldk := a.Int(6), a.Int(7), a.Int(8)
+	for i := lo * nodes; i < hi*nodes; i++ {
+		th[i] = 0
+		if mask[i] == 0 {
+			th[i] = dot(q[i/nodes*width:][:width], keys[i*ldk:])
+		}
 	}
 }
 
