@@ -45,7 +45,7 @@ func sample(t *testing.T, c bench.Case, dev string) bench.Sample {
 func simulate(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
-	for _, c := range suite.Cases() {
+	for _, c := range suite.Cases(false) {
 		for _, dev := range []string{"sim:a6000-pytorch", "sim:h200"} {
 			s := sample(t, c, dev)
 			fmt.Fprint(&out, c.Name(dev))
@@ -116,7 +116,7 @@ func TestWriteUpTables(t *testing.T) {
 		{"Transfer", "round_trip", "sim-download-ns/op", 2.4},
 	} {
 		got := math.NaN()
-		for _, k := range suite.Named(c.bench) {
+		for _, k := range suite.Named(c.bench, false) {
 			if k.Variant == c.variant && k.Params == "batch=128/n=10" {
 				s := sample(t, k, "sim:a6000-pytorch")
 				for _, m := range s.Metrics() {
@@ -148,7 +148,7 @@ func TestStoryCounters(t *testing.T) {
 		{"Launch", "graph", device.Launches, 0, 0},
 		{"Launch", "graph", device.GraphLaunches, 1, 1},
 	} {
-		for _, k := range suite.Named(c.bench) {
+		for _, k := range suite.Named(c.bench, false) {
 			if k.Variant != c.variant || (c.bench != "Launch" && k.Params != "batch=128/n=10") {
 				continue
 			}
@@ -165,7 +165,7 @@ func TestStoryCounters(t *testing.T) {
 // Every counter is the same on host and on the simulated devices, and no op of
 // the matrix varies.
 func TestCountersDoNotDependOnTheDevice(t *testing.T) {
-	for _, c := range suite.Cases() {
+	for _, c := range suite.Cases(false) {
 		want := sample(t, c, "host")
 		for _, dev := range []string{"sim:a6000-pytorch", "sim:h200"} {
 			if got := sample(t, c, dev); got.Counters != want.Counters {

@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"flag"
 	"testing"
 
 	"gputax/bench"
@@ -27,10 +28,13 @@ func devices(tb testing.TB) []string {
 	return names
 }
 
+var full = flag.Bool("full", false, "benchmark whole epochs instead of a few steps")
+
+func BenchmarkEpoch(b *testing.B)    { runSuite(b, "Epoch") }
 func BenchmarkCost(b *testing.B)     { runSuite(b, "Cost") }
 func BenchmarkTransfer(b *testing.B) { runSuite(b, "Transfer") }
 func BenchmarkLaunch(b *testing.B)   { runSuite(b, "Launch") }
 
 func runSuite(b *testing.B, name string) {
-	bench.RunCases(b, catalog.Open, devices(b), suite.Named(name))
+	bench.RunCases(b, catalog.Open, devices(b), suite.Named(name, *full))
 }

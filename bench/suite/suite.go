@@ -10,9 +10,11 @@ import (
 	"gputax/vrp"
 )
 
-// Cases is the whole matrix, in the order it runs.
-func Cases() []bench.Case {
+// Cases is the whole matrix, in the order it runs. Epochs are quick ones, of a
+// few steps, unless full is set.
+func Cases(full bool) []bench.Case {
 	var all []bench.Case
+	all = append(all, epochCases(full)...)
 	all = append(all, costCases()...)
 	all = append(all, transferCases()...)
 	all = append(all, launchCases()...)
@@ -20,9 +22,9 @@ func Cases() []bench.Case {
 }
 
 // Named is the cases of one benchmark.
-func Named(name string) []bench.Case {
+func Named(name string, full bool) []bench.Case {
 	var some []bench.Case
-	for _, c := range Cases() {
+	for _, c := range Cases(full) {
 		if c.Bench == name {
 			some = append(some, c)
 		}

@@ -3,6 +3,8 @@
 // Usage:
 //
 //	gputax run      run the benchmark matrix, print a table, write bench.txt
+//	gputax train    train a policy, with checkpoints
+//	gputax eval     evaluate a trained policy on a fixed set of instances
 //	gputax devices  list devices and device profiles
 //	gputax help     this text; gputax COMMAND -h for a command's flags
 //
@@ -45,6 +47,8 @@ type command struct {
 // commands lists them all; a new one is a file of its own and a line here.
 var commands = []command{
 	{"run", "run the benchmark matrix, print a table, write bench.txt", runCommand},
+	{"train", "train a policy, with checkpoints", trainCommand},
+	{"eval", "evaluate a trained policy on a fixed set of instances", evalCommand},
 	{"devices", "list devices and device profiles", devicesCommand},
 }
 

@@ -25,12 +25,13 @@ type selection struct {
 	variants string // comma-separated
 	devices  string // comma-separated
 	shard    string // i/n
+	full     bool   // whole epochs
 }
 
 // plan is the jobs selected, in the order they run. It refuses what does not
 // exist, so that a typo never runs less than was meant.
 func plan(s selection) ([]job, error) {
-	cases := suite.Cases()
+	cases := suite.Cases(s.full)
 	devices, err := selectDevices(s.devices)
 	if err != nil {
 		return nil, err

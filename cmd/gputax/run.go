@@ -34,6 +34,7 @@ func runCommand(ctx context.Context, stdout, stderr io.Writer, args []string) er
 	f.StringVar(&s.run, "run", "", "only names that match this `regexp`")
 	f.StringVar(&s.variants, "variant", "", "only these variants (comma-separated `list`)")
 	f.StringVar(&s.devices, "device", "", "on these devices (comma-separated `list`; default all there are)")
+	f.BoolVar(&s.full, "full", false, "train whole epochs of the reference workload instead of two steps")
 	f.StringVar(&s.shard, "shard", "", "only part `i/n` of the matrix, to split it over machines")
 	if err := parse(f, runAbout, stdout, args); err != nil {
 		return err

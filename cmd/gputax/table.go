@@ -16,14 +16,17 @@ import (
 // its counters, and its time on each device with how many times slower it is
 // than the best there.
 func printTables(w io.Writer, results []result) {
-	for len(results) > 0 {
-		group := results[0].Bench + " " + results[0].Params
-		end := 0
-		for end < len(results) && results[end].Bench+" "+results[end].Params == group {
-			end++
+	var order []string
+	groups := map[string][]result{}
+	for _, r := range results {
+		key := r.Bench + " " + r.Params
+		if groups[key] == nil {
+			order = append(order, key)
 		}
-		printTable(w, results[:end])
-		results = results[end:]
+		groups[key] = append(groups[key], r)
+	}
+	for _, key := range order {
+		printTable(w, groups[key])
 	}
 }
 

@@ -1,0 +1,147 @@
+package trainer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gputax/cost"
+	"gputax/model"
+)
+
+// Factors are the switches that variants differ in. Each can be set by itself;
+// whatever is set, the result of training is the same.
+type Factors struct {
+	Batch    int    // instances a step
+	Cost     string // how route costs are computed: a variant of package cost, or device
+	Dup      int    // how many times over
+	Dist     string // where the distance matrices go
+	Upload   string // how the model's inputs go to the device
+	Embed    string // how token embeddings are created
+	Collate  string // how instances become a batch
+	Workers  int    // loader goroutines; 0 makes instances in the step itself
+	Prefetch int    // batches made ahead
+	Graph    bool   // the step is captured once and replayed
+	TF32     bool   // matrix products may use the matrix units
+	Engine   string // what computes the loss and its gradient
+}
+
+// DefaultFactors are those of cpu_loop.
+func DefaultFactors() Factors {
+	return Factors{Batch: 128, Cost: "loop", Dup: 1, Dist: "keep", Upload: "pageable", Embed: "vectorized",
+		Collate: "prealloc", Engine: "kernels"}
+}
+
+// Factor describes one of Factors.
+type Factor struct {
+	Key    string
+	About  string
+	Values []string // what it can be; empty for a number
+	word   func(*Factors) *string
+	number func(*Factors) *int
+	yesNo  func(*Factors) *bool
+	least  int // of a number
+}
+
+// onDevice is the value of the factor cost that builds routes on the device
+// and adds them up there, in one kernel.
+const onDevice = "device"
+
+// AllFactors is the table of factors.
+var AllFactors = []Factor{
+	{Key: "batch", About: "instances a step", number: func(f *Factors) *int { return &f.Batch }, least: 1},
+	{Key: "cost", About: "how route costs are computed; device builds the routes there too", Values: append(cost.Names(), onDevice),
+		word: func(f *Factors) *string { return &f.Cost }},
+	{Key: "dup", About: "how many times over costs are computed", number: func(f *Factors) *int { return &f.Dup }, least: 1},
+	{Key: "dist", About: "distance matrices: keep on the host unless the cost needs them, or send each by itself and back", Values: []string{"keep", "one_by_one"},
+		word: func(f *Factors) *string { return &f.Dist }},
+	{Key: "upload", About: "inputs: blocking copies, blocking from pinned memory, or overlapped with the step before", Values: []string{"pageable", "pinned", "async"},
+		word: func(f *Factors) *string { return &f.Upload }},
+	{Key: "embed", About: "token embeddings: all at once, by kind, or one small tensor a token", Values: []string{"vectorized", "hoisted", "per_token"},
+		word: func(f *Factors) *string { return &f.Embed }},
+	{Key: "collate", About: "batches: into one array, or by appending and stacking", Values: []string{"prealloc", "append"},
+		word: func(f *Factors) *string { return &f.Collate }},
+	{Key: "workers", About: "loader goroutines; 0 loads in the step", number: func(f *Factors) *int { return &f.Workers }},
+	{Key: "prefetch", About: "batches made ahead, where there are workers; 0 is one a worker", number: func(f *Factors) *int { return &f.Prefetch }},
+	{Key: "graph", About: "capture the step once and replay it", Values: []string{"off", "on"}, yesNo: func(f *Factors) *bool { return &f.Graph }},
+	{Key: "tf32", About: "tensor-core matrix products", Values: []string{"off", "on"}, yesNo: func(f *Factors) *bool { return &f.TF32 }},
+	{Key: "engine", About: "what computes the loss and its gradient", Values: []string{"kernels", "gorgonia"},
+		word: func(f *Factors) *string { return &f.Engine }},
+}
+
+// Set sets one factor from "key=value".
+func (f *Factors) Set(setting string) error {
+	key, value, ok := strings.Cut(setting, "=")
+	i := slices.IndexFunc(AllFactors, func(d Factor) bool { return d.Key == key })
+	if !ok || i < 0 {
+		keys := make([]string, len(AllFactors))
+		for i, d := range AllFactors {
+			keys[i] = d.Key
+		}
+		return fmt.Errorf("trainer: no factor in %q; want KEY=VALUE, and the keys are %s", setting, strings.Join(keys, ", "))
+	}
+	d := AllFactors[i]
+	if d.number != nil {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < d.least || n > 1<<20 {
+			return fmt.Errorf("trainer: factor %s: %q: want a number from %d to %d", key, value, d.least, 1<<20)
+		}
+		*d.number(f) = n
+		return nil
+	}
+	if !slices.Contains(d.Values, value) {
+		return fmt.Errorf("trainer: factor %s: %q: want %s", key, value, strings.Join(d.Values, ", "))
+	}
+	if d.yesNo != nil {
+		*d.yesNo(f) = value == "on"
+		return nil
+	}
+	*d.word(f) = value
+	return nil
+}
+
+// String is every factor that is not cpu_loop's, as Set takes it.
+func (f Factors) String() string {
+	base := DefaultFactors()
+	var set []string
+	for _, d := range AllFactors {
+		switch {
+		case d.number != nil && *d.number(&f) != *d.number(&base):
+			set = append(set, fmt.Sprintf("%s=%d", d.Key, *d.number(&f)))
+		case d.yesNo != nil && *d.yesNo(&f):
+			set = append(set, d.Key+"=on")
+		case d.word != nil && *d.word(&f) != *d.word(&base):
+			set = append(set, d.Key+"="+*d.word(&f))
+		}
+	}
+	return strings.Join(set, " ")
+}
+
+// Validate refuses the few combinations that cannot run.
+func (f Factors) Validate() error {
+	switch {
+	case f.Graph && f.Embed == "per_token":
+		return fmt.Errorf("trainer: graph=on with embed=per_token: a tensor made for every token cannot be captured")
+	case f.Graph && f.Engine != "kernels":
+		return fmt.Errorf("trainer: graph=on with engine=%s: only the kernels' work can be captured", f.Engine)
+	}
+	return nil
+}
+
+// embedding is the model's name for the factor embed.
+func (f Factors) embedding() model.Embed {
+	for e := model.EmbedVectorized; ; e++ {
+		if e.String() == f.Embed {
+			return e
+		}
+	}
+}
+
+// ahead is how many batches a loader with workers makes ahead.
+func (f Factors) ahead() int {
+	if f.Prefetch > 0 {
+		return f.Prefetch
+	}
+	return f.Workers
+}
