@@ -10,6 +10,7 @@ import (
 // one op is one batch.
 func BenchmarkStep(b *testing.B) {
 	f := onHost(b, Tiny(), 128)
+	f.step()
 	f.rec.Reset()
 	for b.Loop() {
 		f.must(f.Encode(f.params))

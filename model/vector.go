@@ -21,7 +21,14 @@ func dot(x, y []float32) float32 {
 // addScaled is dst[i] += x[i]*s.
 func addScaled(dst, x []float32, s float32) {
 	x = x[:len(dst)]
-	for i := range dst {
-		dst[i] += float32(x[i] * s)
+	for len(dst) >= 4 && len(x) >= 4 {
+		dst[0] += float32(x[0] * s)
+		dst[1] += float32(x[1] * s)
+		dst[2] += float32(x[2] * s)
+		dst[3] += float32(x[3] * s)
+		dst, x = dst[4:], x[4:]
+	}
+	for i, v := range x {
+		dst[i] += float32(v * s)
 	}
 }
