@@ -1,6 +1,7 @@
 package f32
 
 import (
+	"flag"
 	"math"
 	"testing"
 )
@@ -17,13 +18,14 @@ func ulps(got float32, want float64) float64 {
 	return math.Abs(float64(got)-want) / math.Ldexp(1, max(e-24, -149))
 }
 
+var stride = flag.Uint("stride", 509, "test the error of Exp and Tanh at every `n`th float32")
+
 // sweep measures the largest error of f over every stride-th float32 between -limit and limit.
 func sweep(f func(dst, src []float32), exact func(float64) float64, limit float32) (worst float64, at float32) {
-	const stride = 509
 	x, y := make([]float32, 1<<16), make([]float32, 1<<16)
 	for bits := uint32(0); bits < math.Float32bits(limit); {
 		n := 0
-		for ; n+1 < len(x) && bits < math.Float32bits(limit); bits += stride {
+		for ; n+1 < len(x) && bits < math.Float32bits(limit); bits += uint32(*stride) {
 			x[n] = math.Float32frombits(bits)
 			x[n+1] = -x[n]
 			n += 2
