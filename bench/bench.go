@@ -16,6 +16,7 @@ package bench
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"gputax/device"
@@ -57,6 +58,8 @@ type Case struct {
 	Variant string // padded
 	Params  string // what else names it, as key=value parts: batch=128/n=10
 	About   string // the variant, in a line
+	// RealOnly keeps it off simulated devices: its work is not the device's.
+	RealOnly bool
 	// Setup makes the work on rec.
 	Setup func(rec *device.Recorder) (Work, error)
 }
@@ -75,11 +78,17 @@ func (c *Case) sub(dev string) string {
 // Opener opens a device by name.
 type Opener func(name string) (device.Device, error)
 
+// RunsOn says whether the case is for the device of that name.
+func (c *Case) RunsOn(dev string) bool { return !c.RealOnly || !strings.HasPrefix(dev, "sim:") }
+
 // RunCases runs every case on every device as a sub-benchmark of b, each on a
 // device of its own, so that no result depends on what ran before it.
 func RunCases(b *testing.B, open Opener, devices []string, cases []Case) {
 	for _, c := range cases {
 		for _, name := range devices {
+			if !c.RunsOn(name) {
+				continue
+			}
 			b.Run(c.sub(name), func(b *testing.B) { runCase(b, open, name, c) })
 		}
 	}

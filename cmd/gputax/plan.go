@@ -51,7 +51,7 @@ func plan(s selection) ([]job, error) {
 		}
 		for _, d := range devices {
 			j := job{Case: c, device: d.spec, name: c.Name(d.name)}
-			if pattern.MatchString("Benchmark" + j.name) {
+			if c.RunsOn(d.name) && pattern.MatchString("Benchmark"+j.name) {
 				jobs = append(jobs, j)
 			}
 		}
