@@ -18,7 +18,29 @@ type Kernel struct {
 	Work func(a Args) Work
 	// Body is the reference: what the kernel does, as a Go function.
 	Body func(a Args)
+	// Module is where Symbol is compiled; nil for a kernel that only has a
+	// body.
+	Module *Module
+	// Dims is how a launch of the compiled form is laid out, from sizes and
+	// scalars alone. A launch of no blocks does nothing.
+	Dims func(a Args) Dims
 }
+
+// Module is compiled kernels: PTX text, which a driver compiles for its card.
+type Module struct {
+	Name string
+	PTX  string
+}
+
+// Dims is the layout of one launch.
+type Dims struct {
+	X, Y, Z int // blocks; Y and Z count as 1 where they are 0
+	Threads int // of a block
+	Shared  int // bytes of dynamic shared memory a block
+}
+
+// Cover is the layout with one thread for each of n items.
+func Cover(n, threads int) Dims { return Dims{X: (n + threads - 1) / threads, Threads: threads} }
 
 // Param is one parameter of a kernel.
 type Param struct {
