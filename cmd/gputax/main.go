@@ -22,6 +22,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"gputax/device/host/f32"
 )
 
 // The exit codes of every command.
@@ -63,6 +65,10 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	case "help", "-h", "-help", "--help":
 		usage(stdout)
 		return exitOK
+	}
+	if err := f32.PathError(); err != nil {
+		fmt.Fprintf(stderr, "gputax: %v\n", err)
+		return exitError
 	}
 	names := make([]string, 0, len(commands))
 	for _, c := range commands {

@@ -144,13 +144,13 @@ func TestShards(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
-	code, stdout, _ := gputax("run", "-list", "-device", "host", "-variant", "padded,graph")
+	code, stdout, _ := gputax("run", "-list", "-device", "host", "-variant", "padded,launch_sync")
 	lines := strings.Fields(stdout)
 	if code != exitOK || len(lines) != 4 {
 		t.Fatalf("exit %d: %q", code, lines)
 	}
 	for _, l := range lines {
-		if !regexp.MustCompile(`^Benchmark(Cost/variant=padded|Launch/variant=graph)/device=host/`).MatchString(l) {
+		if !regexp.MustCompile(`^Benchmark(Cost/variant=padded|Launch/variant=launch_sync)/device=host/`).MatchString(l) {
 			t.Errorf("lists %q", l)
 		}
 	}
@@ -182,7 +182,7 @@ func TestBadInput(t *testing.T) {
 		want []string
 	}{
 		{[]string{"run", "-variant", "paded"}, []string{`"paded"`, "did you mean padded?"}},
-		{[]string{"run", "-variant", "zzzzzzzzz"}, []string{"zzzzzzzzz", "there are loop, per_route"}},
+		{[]string{"run", "-variant", "zzzzzzzzz"}, []string{"zzzzzzzzz", "there are cpu_loop, gpu_per_route"}},
 		{[]string{"run", "-device", "hots"}, []string{`"hots"`, "did you mean host?"}},
 		{[]string{"run", "-device", "sim:h20"}, []string{`"h20"`, "a6000-pytorch, h200", "sim:h200?"}},
 		{[]string{"run", "-device", "cuda:0"}, []string{"cuda:0"}},
