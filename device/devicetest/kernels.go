@@ -1,6 +1,17 @@
 package devicetest
 
-import "gputax/device"
+import (
+	_ "embed"
+
+	"gputax/device"
+)
+
+//go:generate go run gputax/device/cuda/ptxgen kernels.cu
+
+//go:embed kernels.ptx
+var ptx string
+
+var module = &device.Module{Name: "devicetest", PTX: ptx}
 
 // Kernels are the suite's own kernels: a backend that runs compiled code
 // brings a compiled form of each, by its symbol.
@@ -23,6 +34,8 @@ var axpb = &device.Kernel{
 			x[i] = float32(a.Float(2)*x[i]) + a.Float(3)
 		}
 	},
+	Module: module,
+	Dims:   func(a device.Args) device.Dims { return device.Cover(a.Int(1), 256) },
 }
 
 // push appends v to list, whose element 0 is its length.
@@ -36,6 +49,8 @@ var push = &device.Kernel{
 		list[0]++
 		list[list[0]] = int32(a.Int(1))
 	},
+	Module: module,
+	Dims:   func(device.Args) device.Dims { return device.Dims{X: 1, Threads: 1} },
 }
 
 // scale queues x = a*x + b over the whole of x.

@@ -1,0 +1,5 @@
+package devicetest
+
+import "testing"
+
+func TestCompiled(t *testing.T) { Compiled(t, "kernels.cu", Kernels()...) }
