@@ -69,6 +69,8 @@ func (m *fused) Close() error {
 // the nodes.
 var routeCosts = &device.Kernel{
 	Symbol: "cost_routes",
+	Module: module,
+	Dims:   cover(3),
 	Params: []device.Param{{Name: "costs"}, {Name: "dist"}, {Name: "routes"},
 		{Name: "count", Kind: device.KindInt}, {Name: "batch", Kind: device.KindInt}, {Name: "nodes", Kind: device.KindInt}},
 	Check: func(a device.Args) error {

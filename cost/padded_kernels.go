@@ -21,6 +21,8 @@ func intParams(buffers []string, ints ...string) []device.Param {
 // zeroInts is x[:n] = 0.
 var zeroInts = &device.Kernel{
 	Symbol: "cost_zero_ints",
+	Module: module,
+	Dims:   cover(1),
 	Params: intParams([]string{"x"}, "n"),
 	Check:  func(a device.Args) error { return a.Need(0, a.Int(1)) },
 	Work:   func(a device.Args) device.Work { return device.Work{WriteBytes: 4 * int64(a.Int(1))} },
@@ -30,6 +32,8 @@ var zeroInts = &device.Kernel{
 // copyWords is to[:n] = from[:n].
 var copyWords = &device.Kernel{
 	Symbol: "cost_copy",
+	Module: module,
+	Dims:   cover(2),
 	Params: intParams([]string{"to", "from"}, "n"),
 	Check:  func(a device.Args) error { return errors.Join(a.Need(0, a.Int(2)), a.Need(1, a.Int(2))) },
 	Work: func(a device.Args) device.Work {
@@ -42,6 +46,8 @@ var copyWords = &device.Kernel{
 // maskEdges is mask[i,j] = 1 where j+1 < lengths[i], else 0.
 var maskEdges = &device.Kernel{
 	Symbol: "cost_mask_edges",
+	Module: module,
+	Dims:   coverProduct(2, 3),
 	Params: intParams([]string{"mask", "lengths"}, "count", "edges"),
 	Check: func(a device.Args) error {
 		return errors.Join(a.Need(0, a.Int(2)*a.Int(3)), a.Need(1, a.Int(2)))
@@ -65,6 +71,8 @@ var maskEdges = &device.Kernel{
 // indexEdges is index[i,j] = (i%batch*nodes + routes[i,j])*nodes + routes[i,j+1].
 var indexEdges = &device.Kernel{
 	Symbol: "cost_index_edges",
+	Module: module,
+	Dims:   coverProduct(2, 3),
 	Params: intParams([]string{"index", "routes"}, "count", "edges", "nodes", "batch"),
 	Check: func(a device.Args) error {
 		return errors.Join(a.Need(0, a.Int(2)*a.Int(3)), a.Need(1, a.Int(2)*(a.Int(3)+1)))
@@ -87,6 +95,8 @@ var indexEdges = &device.Kernel{
 // gatherEdges is out[i] = from[index[i]].
 var gatherEdges = &device.Kernel{
 	Symbol: "cost_gather",
+	Module: module,
+	Dims:   cover(3),
 	Params: intParams([]string{"out", "from", "index"}, "n"),
 	Check:  func(a device.Args) error { return errors.Join(a.Need(0, a.Int(3)), a.Need(2, a.Int(3))) },
 	Work: func(a device.Args) device.Work {
@@ -104,6 +114,8 @@ var gatherEdges = &device.Kernel{
 // maskValues is x[i] *= mask[i].
 var maskValues = &device.Kernel{
 	Symbol: "cost_mask_values",
+	Module: module,
+	Dims:   cover(2),
 	Params: intParams([]string{"x", "mask"}, "n"),
 	Check:  func(a device.Args) error { return errors.Join(a.Need(0, a.Int(2)), a.Need(1, a.Int(2))) },
 	Work: func(a device.Args) device.Work {
@@ -121,6 +133,8 @@ var maskValues = &device.Kernel{
 // sumRows is out[i] = the sum over j of x[i,j].
 var sumRows = &device.Kernel{
 	Symbol: "cost_sum_rows",
+	Module: module,
+	Dims:   cover(2),
 	Params: intParams([]string{"out", "x"}, "rows", "width"),
 	Check:  func(a device.Args) error { return errors.Join(a.Need(0, a.Int(2)), a.Need(1, a.Int(2)*a.Int(3))) },
 	Work: func(a device.Args) device.Work {

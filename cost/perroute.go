@@ -84,6 +84,8 @@ func (m *perRouteItem) Close() error {
 
 var zeroCost = &device.Kernel{
 	Symbol: "cost_zero",
+	Module: module,
+	Dims:   one,
 	Params: []device.Param{{Name: "cost"}},
 	Check:  func(a device.Args) error { return a.Need(0, 1) },
 	Work:   func(device.Args) device.Work { return device.Work{WriteBytes: 4} },
@@ -93,6 +95,8 @@ var zeroCost = &device.Kernel{
 // addEdge is cost[0] += dist[edge].
 var addEdge = &device.Kernel{
 	Symbol: "cost_add_edge",
+	Module: module,
+	Dims:   one,
 	Params: []device.Param{{Name: "cost"}, {Name: "dist"}, {Name: "edge", Kind: device.KindInt}},
 	Check: func(a device.Args) error {
 		if err := a.Need(0, 1); err != nil {

@@ -20,6 +20,7 @@ type Factors struct {
 	Upload   string // how the model's inputs go to the device
 	Embed    string // how token embeddings are created
 	Collate  string // how instances become a batch
+	Load     string // where instances are drawn
 	Workers  int    // loader goroutines; 0 makes instances in the step itself
 	Prefetch int    // batches made ahead
 	Graph    bool   // the step is captured once and replayed
@@ -30,7 +31,7 @@ type Factors struct {
 // DefaultFactors are those of cpu_loop.
 func DefaultFactors() Factors {
 	return Factors{Batch: 128, Cost: "loop", Dup: 1, Dist: "keep", Upload: "pageable", Embed: "vectorized",
-		Collate: "prealloc", Engine: "kernels"}
+		Collate: "prealloc", Load: "host", Engine: "kernels"}
 }
 
 // Factor describes one of Factors.
@@ -62,6 +63,8 @@ var AllFactors = []Factor{
 		word: func(f *Factors) *string { return &f.Embed }},
 	{Key: "collate", About: "batches: into one array, or by appending and stacking", Values: []string{"prealloc", "append"},
 		word: func(f *Factors) *string { return &f.Collate }},
+	{Key: "load", About: "instances: drawn on the host, or by a kernel where they are used", Values: []string{"host", "device"},
+		word: func(f *Factors) *string { return &f.Load }},
 	{Key: "workers", About: "loader goroutines; 0 loads in the step", number: func(f *Factors) *int { return &f.Workers }},
 	{Key: "prefetch", About: "batches made ahead, where there are workers; 0 is one a worker", number: func(f *Factors) *int { return &f.Prefetch }},
 	{Key: "graph", About: "capture the step once and replay it", Values: []string{"off", "on"}, yesNo: func(f *Factors) *bool { return &f.Graph }},

@@ -35,10 +35,10 @@ func (t *Trainer) replay() error {
 // capture captures the step; nothing runs.
 func (t *Trainer) capture() (g stepGraphs, err error) {
 	if t.stage.inGraph() {
-		g.before, err = t.captured(t.rollouts, t.stage.cost, t.learn)
+		g.before, err = t.captured(t.draw, t.rollouts, t.stage.cost, t.learn)
 		return g, err
 	}
-	if g.before, err = t.captured(t.rollouts); err != nil {
+	if g.before, err = t.captured(t.draw, t.rollouts); err != nil {
 		return g, err
 	}
 	g.after, err = t.captured(t.learn)

@@ -3,9 +3,11 @@ package trainer
 import (
 	"errors"
 	"math"
+	"sync"
 
 	"gputax/device"
 	"gputax/device/host/f32"
+	"gputax/vrp"
 )
 
 // Where things are in the status buffer: sums over an epoch, and where the
@@ -44,6 +46,8 @@ func report(status, control []int32, phase int32, ok bool) {
 
 var copyKernel = &device.Kernel{
 	Symbol: "trainer_copy",
+	Module: module,
+	Dims:   cover(2),
 	Params: []device.Param{{Name: "to"}, {Name: "from"}, {Name: "n", Kind: device.KindInt}},
 	Check:  func(a device.Args) error { return errors.Join(a.Need(0, a.Int(2)), a.Need(1, a.Int(2))) },
 	Work: func(a device.Args) device.Work {
@@ -58,11 +62,57 @@ func copyWords(rec *device.Recorder, to, from device.Buffer) error {
 	return rec.Launch(device.Default, copyKernel, device.Buf(to), device.Buf(from), device.Int(from.Size()/4))
 }
 
+// instancesKernel is vrp.Source.Fill with the seed in control and the batch
+// numbered first plus the step in control, its demands in units of the
+// capacity.
+var instancesKernel = &device.Kernel{
+	Symbol: "trainer_instances",
+	Module: module,
+	Dims:   cover(3),
+	Params: []device.Param{{Name: "coords"}, {Name: "demands"}, {Name: "control"},
+		{Name: "batch", Kind: device.KindInt}, {Name: "nodes", Kind: device.KindInt}, {Name: "capacity", Kind: device.KindInt},
+		{Name: "maxDemand", Kind: device.KindInt}, {Name: "firstLo", Kind: device.KindInt}, {Name: "firstHi", Kind: device.KindInt}},
+	Check: func(a device.Args) error {
+		n := a.Int(3) * a.Int(4)
+		return errors.Join(a.Need(0, 2*n), a.Need(1, n), a.Need(2, controlStep+1))
+	},
+	Work: func(a device.Args) device.Work {
+		n := int64(a.Int(3)) * int64(a.Int(4))
+		return device.Work{Flops: 30 * n, WriteBytes: 12 * n}
+	},
+	Body: func(a device.Args) {
+		batch, nodes, control := a.Int(3), a.Int(4), a.I32(2)
+		seed := word64(control[0], control[1])
+		first := (word64(int32(a.Int(7)), int32(a.Int(8))) + uint64(uint32(control[controlStep]))) * uint64(batch)
+		d := drawers.Get().(*drawer)
+		defer drawers.Put(d)
+		if len(d.demands) != nodes {
+			d.demands = make([]int32, nodes)
+		}
+		for i := range batch {
+			d.source.Draw(a.F32(0)[i*nodes*2:(i+1)*nodes*2], d.demands, seed, first+uint64(i))
+			normalise(a.F32(1)[i*nodes:(i+1)*nodes], d.demands, a.Int(5))
+		}
+	},
+}
+
+// drawer is scratch for the body above, which must not allocate every time.
+type drawer struct {
+	source  *vrp.Source
+	demands []int32
+}
+
+var drawers = sync.Pool{New: func() any { return &drawer{source: vrp.NewSource()} }}
+
+func word64(lo, hi int32) uint64 { return uint64(uint32(hi))<<32 | uint64(uint32(lo)) }
+
 // routeCosts is costs[i] = the length of the closed route through actions[i],
 // by coordinates of instance i mod batch: the sums of vrp.Distances and
 // cost.Loop, to the bit.
 var routeCosts = &device.Kernel{
 	Symbol: "trainer_route_costs",
+	Module: module,
+	Dims:   func(a device.Args) device.Dims { return device.Cover(32*a.Int(3), threads) },
 	Params: []device.Param{{Name: "costs"}, {Name: "actions"}, {Name: "coords"},
 		{Name: "routes", Kind: device.KindInt}, {Name: "batch", Kind: device.KindInt},
 		{Name: "steps", Kind: device.KindInt}, {Name: "nodes", Kind: device.KindInt}},
@@ -100,6 +150,8 @@ func distance(coords []float32, a, b int32) float32 {
 // adds the two mean costs to the status.
 var advantageKernel = &device.Kernel{
 	Symbol: "trainer_advantage",
+	Module: module,
+	Dims:   oneBlock,
 	Params: []device.Param{{Name: "advantage"}, {Name: "costs"}, {Name: "status"}, {Name: "control"}, {Name: "batch", Kind: device.KindInt}},
 	Check: func(a device.Args) error {
 		return errors.Join(a.Need(0, a.Int(4)), a.Need(1, 2*a.Int(4)), a.Need(2, statusWords), a.Need(3, controlStep+1))
@@ -125,6 +177,8 @@ var advantageKernel = &device.Kernel{
 // lossKernel is the loss, the sum of advantage[i]*logprob[i], into the status.
 var lossKernel = &device.Kernel{
 	Symbol: "trainer_loss",
+	Module: module,
+	Dims:   oneBlock,
 	Params: []device.Param{{Name: "status"}, {Name: "advantage"}, {Name: "logprob"}, {Name: "control"}, {Name: "batch", Kind: device.KindInt}},
 	Check: func(a device.Args) error {
 		return errors.Join(a.Need(0, statusWords), a.Need(1, a.Int(4)), a.Need(2, a.Int(4)), a.Need(3, controlStep+1))
@@ -149,16 +203,19 @@ var lossKernel = &device.Kernel{
 // the parameters stay good.
 var clipKernel = &device.Kernel{
 	Symbol: "trainer_clip",
-	Params: []device.Param{{Name: "status"}, {Name: "grads"}, {Name: "control"}, {Name: "limit", Kind: device.KindFloat}},
+	Module: module,
+	Dims:   spread(4),
+	Params: []device.Param{{Name: "status"}, {Name: "grads"}, {Name: "control"}, {Name: "limit", Kind: device.KindFloat}, {Name: "n", Kind: device.KindInt}},
 	Check: func(a device.Args) error {
-		return errors.Join(a.Need(0, statusWords), a.Need(2, controlStep+1))
+		return errors.Join(a.Need(0, statusWords), a.Need(1, a.Int(4)), a.Need(2, controlStep+1))
 	},
 	Work: func(a device.Args) device.Work {
-		return device.Work{Flops: 2 * int64(a.Words(1)), ReadBytes: int64(a.Buffer(1).Size()), WriteBytes: 8}
+		n := int64(a.Int(4))
+		return device.Work{Flops: 2 * n, ReadBytes: 4 * n, WriteBytes: 8}
 	},
 	Body: func(a device.Args) {
 		status, limit := a.F32(0), a.Float(3)
-		norm := float32(math.Sqrt(f32.SumSquares(a.F32(1))))
+		norm := float32(math.Sqrt(f32.SumSquares(a.F32(1)[:a.Int(4)])))
 		status[statusNorm] = norm
 		report(a.I32(0), a.I32(2), badBackward, finite(norm))
 		status[statusScale] = 1
@@ -176,13 +233,16 @@ var clipKernel = &device.Kernel{
 // something is bad; then it does nothing. It also counts the step.
 var adamKernel = &device.Kernel{
 	Symbol: "trainer_adam",
-	Params: []device.Param{{Name: "params"}, {Name: "m"}, {Name: "v"}, {Name: "grads"}, {Name: "status"}, {Name: "control"}, {Name: "rate"}},
+	Module: module,
+	Dims:   spread(7),
+	Params: []device.Param{{Name: "params"}, {Name: "m"}, {Name: "v"}, {Name: "grads"}, {Name: "status"}, {Name: "control"}, {Name: "rate"},
+		{Name: "n", Kind: device.KindInt}},
 	Check: func(a device.Args) error {
-		n := a.Words(0)
-		return errors.Join(a.Need(1, n), a.Need(2, n), a.Need(3, n), a.Need(4, statusWords), a.Need(5, controlStep+1), a.Need(6, 1))
+		n := a.Int(7)
+		return errors.Join(a.Need(0, n), a.Need(1, n), a.Need(2, n), a.Need(3, n), a.Need(4, statusWords), a.Need(5, controlStep+1), a.Need(6, 1))
 	},
 	Work: func(a device.Args) device.Work {
-		n := int64(a.Words(0))
+		n := int64(a.Int(7))
 		return device.Work{Flops: 12 * n, ReadBytes: 16 * n, WriteBytes: 12 * n}
 	},
 	Body: func(a device.Args) {
@@ -191,7 +251,8 @@ var adamKernel = &device.Kernel{
 		if a.I32(4)[statusBadPhase] != 0 {
 			return
 		}
-		f32.Adam(a.F32(0), a.F32(1), a.F32(2), a.F32(3), int(control[controlStep]), a.F32(6)[0], adamBeta1, adamBeta2, adamEps, a.F32(4)[statusScale])
+		n := a.Int(7)
+		f32.Adam(a.F32(0)[:n], a.F32(1)[:n], a.F32(2)[:n], a.F32(3)[:n], int(control[controlStep]), a.F32(6)[0], adamBeta1, adamBeta2, adamEps, a.F32(4)[statusScale])
 	},
 }
 

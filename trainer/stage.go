@@ -17,6 +17,8 @@ type costStage interface {
 	send() error
 	// cost computes the costs.
 	cost() error
+	// needsBatch says whether the stage reads the batch on the host.
+	needsBatch() bool
 	// inGraph says whether cost is device work alone.
 	inGraph() bool
 	close() error
@@ -40,9 +42,10 @@ func newCostStage(t *Trainer) (costStage, error) {
 // deviceStage reads actions and coordinates where they are.
 type deviceStage struct{ t *Trainer }
 
-func (s *deviceStage) send() error   { return nil }
-func (s *deviceStage) inGraph() bool { return true }
-func (s *deviceStage) close() error  { return nil }
+func (s *deviceStage) send() error      { return nil }
+func (s *deviceStage) needsBatch() bool { return false }
+func (s *deviceStage) inGraph() bool    { return true }
+func (s *deviceStage) close() error     { return nil }
 
 func (s *deviceStage) cost() error {
 	t := s.t
@@ -67,8 +70,9 @@ type methodStage struct {
 	costs   []float32
 }
 
-func (s *methodStage) inGraph() bool { return false }
-func (s *methodStage) close() error  { return s.method.Close() }
+func (s *methodStage) needsBatch() bool { return true }
+func (s *methodStage) inGraph() bool    { return false }
+func (s *methodStage) close() error     { return s.method.Close() }
 
 // send gives a method on the device its distances, in one copy.
 func (s *methodStage) send() error { return s.method.Load(s.t.current) }
@@ -125,6 +129,8 @@ type roundTrip struct {
 	t     *Trainer
 	mover transfer.Mover
 }
+
+func (s *roundTrip) needsBatch() bool { return true }
 
 func (s *roundTrip) send() error {
 	return errors.Join(s.mover.Move(s.t.current), s.costStage.send())

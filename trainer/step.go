@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"gputax/device"
+	"gputax/vrp"
 )
 
 // Step trains on one batch: load, collate, upload, both rollouts, their costs,
@@ -30,25 +31,47 @@ func (t *Trainer) Step() error {
 // send gets the next batch to the device.
 func (t *Trainer) send() error {
 	defer t.rec.Phase(t.rec.Phase("load"))
-	t.current = t.loader.Next()
-	t.rec.HostWork(t.loader.work)
+	t.sent = true
+	if t.factors.Load != "device" || t.stage.needsBatch() {
+		t.current = t.loader.Next()
+		t.rec.HostWork(t.loader.work)
+	}
+	if t.factors.Load == "device" {
+		return nil
+	}
 	t.rec.Phase("collate")
 	t.batch.collate(t.rec, t.factors.Collate, t.current)
 	t.rec.Phase("upload")
-	t.sent = true
 	return t.inputs.send(&t.batch)
 }
 
 // run is a step, from inputs on their way to the update.
 func (t *Trainer) run() error {
 	defer t.rec.Phase(t.rec.Phase("upload"))
-	if err := errors.Join(t.inputs.deliver(), t.stage.send()); err != nil {
+	if t.factors.Load != "device" {
+		if err := t.inputs.deliver(); err != nil {
+			return err
+		}
+	}
+	if err := t.stage.send(); err != nil {
 		return err
 	}
 	if t.factors.Graph {
 		return t.replay()
 	}
-	return errors.Join(t.rollouts(), t.stage.cost(), t.learn())
+	return errors.Join(t.draw(), t.rollouts(), t.stage.cost(), t.learn())
+}
+
+// draw makes the batch on the device, where the factor says so.
+func (t *Trainer) draw() error {
+	if t.factors.Load != "device" {
+		return nil
+	}
+	t.rec.Phase("load")
+	c, first := t.opt.Model, t.firstBatch()
+	return t.rec.Launch(device.Default, instancesKernel, device.Buf(t.model.Coords), device.Buf(t.model.Demands), device.Buf(t.model.Control),
+		device.Int(t.factors.Batch), device.Int(c.Nodes()), device.Int(c.Capacity), device.Int(vrp.MaxDemand),
+		device.Int(int(int32(uint32(first)))), device.Int(int(int32(uint32(first>>32)))))
 }
 
 // rollouts decodes a route for every instance, greedily with the baseline and
@@ -82,9 +105,10 @@ func (t *Trainer) learn() error {
 	size := t.params.Size()
 	return errors.Join(err,
 		t.rec.Launch(device.Default, clipKernel, device.Buf(t.status), device.Buf(t.model.Grads), device.Buf(t.model.Control),
-			device.Float(float32(t.opt.Clip))),
+			device.Float(float32(t.opt.Clip)), device.Int(size/4)),
 		t.rec.Launch(device.Default, adamKernel, device.Buf(t.params), device.Buf(t.moments.Slice(0, size)), device.Buf(t.moments.Slice(size, size)),
-			device.Buf(t.model.Grads), device.Buf(t.status), device.Buf(t.model.Control), device.Buf(t.rate)),
+			device.Buf(t.model.Grads), device.Buf(t.status), device.Buf(t.model.Control), device.Buf(t.rate),
+			device.Int(size/4)),
 	)
 }
 
@@ -144,7 +168,7 @@ func (t *Trainer) EpochContext(ctx context.Context) (Stats, error) {
 		if err := t.Step(); err != nil {
 			return Stats{}, err
 		}
-		if t.inputs.ahead() && i+1 < n { // while the device works
+		if t.inputs.ahead() && t.factors.Load != "device" && i+1 < n { // while the device works
 			if err := t.send(); err != nil {
 				return Stats{}, err
 			}

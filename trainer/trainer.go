@@ -156,7 +156,7 @@ func (t *Trainer) restore(s state) error {
 		t.rec.Upload(t.status, device.Bytes(make([]float32, statusWords))),
 		t.SetRate(t.opt.Rate),
 	)
-	if t.sent { // take what is on its way, so that the next is not mistaken for it
+	if t.sent && t.factors.Load != "device" { // take what is on its way, so that the next is not mistaken for it
 		err = errors.Join(err, t.inputs.deliver())
 	}
 	t.steps, t.sinceSum, t.sent = s.steps, 0, false

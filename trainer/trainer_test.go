@@ -139,6 +139,9 @@ func TestCombinations(t *testing.T) {
 		{"graph=on", "upload=pinned"},
 		{"graph=on", "cost=per_route_item", "dist=one_by_one", "upload=async"},
 		{"cost=fused", "dup=2", "workers=3", "prefetch=1", "collate=append"},
+		{"load=device"},
+		{"load=device", "cost=device", "graph=on", "upload=async"},
+		{"load=device", "dist=one_by_one", "cost=padded", "workers=2"},
 		{"embed=per_token", "cost=device", "dup=3", "tf32=on", "upload=async", "workers=1"},
 	} {
 		got := train(t, host.New(), opt, factorsOf(t, "cpu_loop", append(settings, "batch=24")...), 3)

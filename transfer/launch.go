@@ -45,6 +45,8 @@ func NamedLaunch(name string) (Launch, error) {
 // tick is counter[0]++: as little as a kernel can do.
 var tick = &device.Kernel{
 	Symbol: "transfer_tick",
+	Module: module,
+	Dims:   oneWarp,
 	Params: []device.Param{{Name: "counter"}},
 	Check:  func(a device.Args) error { return a.Need(0, 1) },
 	Work:   func(device.Args) device.Work { return device.Work{ReadBytes: 4, WriteBytes: 4} },

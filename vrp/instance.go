@@ -119,16 +119,20 @@ func (s *Source) Fill(b *Batch, seed, first uint64) { s.fill(b, seed, first, 0, 
 
 func (s *Source) fill(b *Batch, seed, first uint64, from, to int) {
 	for i := from; i < to; i++ {
-		s.pcg.Seed(seed, first+uint64(i))
-		coords, demands := b.CoordsOf(i), b.DemandsOf(i)
-		for j := range coords {
-			coords[j] = s.rng.Float32()
-		}
-		demands[0] = 0
-		for j := 1; j < len(demands); j++ {
-			demands[j] = 1 + s.rng.Int32N(MaxDemand)
-		}
-		Distances(b.DistOf(i), coords)
+		s.Draw(b.CoordsOf(i), b.DemandsOf(i), seed, first+uint64(i))
+		Distances(b.DistOf(i), b.CoordsOf(i))
+	}
+}
+
+// Draw draws the instance of that number: x and y of each node, and demands.
+func (s *Source) Draw(coords []float32, demands []int32, seed, number uint64) {
+	s.pcg.Seed(seed, number)
+	for j := range coords {
+		coords[j] = s.rng.Float32()
+	}
+	demands[0] = 0
+	for j := 1; j < len(demands); j++ {
+		demands[j] = 1 + s.rng.Int32N(MaxDemand)
 	}
 }
 

@@ -1,0 +1,88 @@
+package cost
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"gputax/device"
+	"gputax/device/catalog"
+	"gputax/device/devicetest"
+	"gputax/device/host"
+	"gputax/vrp"
+)
+
+var allKernels = []*device.Kernel{zeroCost, addEdge, routeCosts, zeroInts, copyWords, maskEdges, indexEdges, gatherEdges, maskValues, sumRows}
+
+func TestCompiled(t *testing.T) { devicetest.Compiled(t, "kernels.cu", allKernels...) }
+
+// Every compiled kernel gives its body's bits.
+func TestCompiledAgree(t *testing.T) {
+	card, err := catalog.Open("cuda:0")
+	if err != nil {
+		t.Skipf("waits for a card: %v", err)
+	}
+	defer card.Close()
+	reference := host.New()
+	for seed := range uint64(5) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		batch, edges := 1+rng.IntN(300), rng.IntN(40)
+		b, err := vrp.Generate(batch, vrp.Sizes[seed%2], seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := b.Nodes()
+		r := raggedRoutes(rng, 2*batch, n)
+		count := 2 * batch
+		floats := func(n int) []float32 {
+			out := make([]float32, n)
+			for i := range out {
+				out[i] = rng.Float32() - 0.5
+			}
+			return out
+		}
+		ints := func(n, below int) []int32 {
+			out := make([]int32, n)
+			for i := range out {
+				out[i] = rng.Int32N(int32(below))
+			}
+			return out
+		}
+		for _, l := range []devicetest.Launch{
+			{Kernel: zeroCost, Buffers: []any{floats(3)}},
+			{Kernel: addEdge, Buffers: []any{floats(1), floats(n * n)}, Scalars: []any{rng.IntN(n * n)}},
+			{Kernel: routeCosts, Buffers: []any{floats(count), b.Dist, append(append([]int32{}, r.Offsets...), r.Nodes...)}, Scalars: []any{count, batch, n}},
+			{Kernel: zeroInts, Buffers: []any{ints(count, 9)}, Scalars: []any{batch}},
+			{Kernel: copyWords, Buffers: []any{ints(count, 9), ints(count, 9)}, Scalars: []any{batch}},
+			{Kernel: maskEdges, Buffers: []any{floats(count * edges), ints(count, edges+2)}, Scalars: []any{count, edges}},
+			{Kernel: indexEdges, Buffers: []any{ints(count*edges, 9), ints(count*(edges+1), n)}, Scalars: []any{count, edges, n, batch}},
+			{Kernel: gatherEdges, Buffers: []any{floats(count), b.Dist, ints(count, len(b.Dist))}, Scalars: []any{count}},
+			{Kernel: maskValues, Buffers: []any{floats(count), floats(count)}, Scalars: []any{batch}},
+			{Kernel: sumRows, Buffers: []any{floats(count), floats(count * edges)}, Scalars: []any{count, edges}},
+		} {
+			devicetest.Agree(t, l.Kernel.Symbol, reference, card, l)
+		}
+	}
+}
+
+// The methods themselves, on the card.
+func TestVariantsOnTheCard(t *testing.T) {
+	card, err := catalog.Open("cuda:0")
+	if err != nil {
+		t.Skipf("waits for a card: %v", err)
+	}
+	defer card.Close()
+	b, err := vrp.Generate(128, vrp.Sizes[0], 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := b.RandomRoutes(4)
+	want := costsOf(t, Variants[0], device.NewRecorder(host.New()), b, r)
+	for _, v := range Variants {
+		got := costsOf(t, v, device.NewRecorder(card), b, r)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("%s: route %d costs %v on the card, %v on the host", v.Name, i, got[i], want[i])
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+// The route-cost kernels. The Go body beside each symbol is the reference; all
+// sums run in its order, so the results are the same bits.
+
+extern "C" __global__ void cost_zero(float *cost) {
+  if (threadIdx.x == 0) cost[0] = 0.0f;
+}
+
+extern "C" __global__ void cost_add_edge(float *cost, const float *dist, int edge) {
+  if (threadIdx.x == 0) cost[0] += dist[edge];
+}
+
+// One thread a route.
+extern "C" __global__ void cost_routes(float *costs, const float *dist, const int *routes, int count, int batch, int nodes) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const int *list = routes + count + 1;
+  const float *d = dist + (long long)(i % batch) * nodes * nodes;
+  int from = routes[i], to = routes[i + 1];
+  float sum = 0.0f;
+  for (int j = from + 1; j < to; j++) sum += d[list[j - 1] * nodes + list[j]];
+  costs[i] = sum;
+}
+
+extern "C" __global__ void cost_zero_ints(int *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = 0;
+}
+
+extern "C" __global__ void cost_copy(int *to, const int *from, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) to[i] = from[i];
+}
+
+extern "C" __global__ void cost_mask_edges(float *mask, const int *lengths, int count, int edges) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count * edges) mask[i] = i % edges + 1 < lengths[i / edges] ? 1.0f : 0.0f;
+}
+
+extern "C" __global__ void cost_index_edges(int *index, const int *routes, int count, int edges, int nodes, int batch) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count * edges) return;
+  int route = i / edges;
+  const int *at = routes + route * (edges + 1) + i % edges;
+  index[i] = (route % batch * nodes + at[0]) * nodes + at[1];
+}
+
+extern "C" __global__ void cost_gather(float *out, const float *from, const int *index, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = from[index[i]];
+}
+
+extern "C" __global__ void cost_mask_values(float *x, const float *mask, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= mask[i];
+}
+
+// One thread a row: rows are short, and the order of the sum is the loop's.
+extern "C" __global__ void cost_sum_rows(float *out, const float *x, int rows, int width) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  float sum = 0.0f;
+  for (int j = 0; j < width; j++) sum += x[(long long)i * width + j];
+  out[i] = sum;
+}
