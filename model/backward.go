@@ -91,7 +91,7 @@ func (m *Model) attendBackward(dq, dk, dv, dout, probs, q, k, v device.Buffer, q
 // normBackward launches the gradient of a layer norm of sum, on grad.x.
 func (m *Model) normBackward(sum, mean, rstd device.Buffer, gamma, beta Param, params device.Buffer) {
 	m.launch(normBackward, device.Buf(m.grad.x), device.Buf(sum), device.Buf(gamma.in(params)), device.Buf(mean), device.Buf(rstd),
-		device.Buf(gamma.in(m.Grads)), device.Buf(beta.in(m.Grads)),
+		device.Buf(gamma.in(m.Grads)), device.Buf(beta.in(m.Grads)), device.Buf(m.grad.scratch),
 		device.Int(m.batch*m.cfg.Nodes()), device.Int(m.cfg.Width))
 }
 

@@ -10,6 +10,10 @@ func (m *Model) Rollout(params device.Buffer, greedy bool) error {
 	if err := m.begin("rollout", params); err != nil {
 		return err
 	}
+	if m.opt.Rollout == RolloutFused {
+		m.rollFused(params, greedy)
+		return m.err
+	}
 	batch, nodes, steps := device.Int(m.batch), device.Int(m.cfg.Nodes()), device.Int(m.cfg.Steps())
 	s := &m.roll
 	m.launch(start, device.Buf(s.cur), device.Buf(s.capacity), device.Buf(s.visited), device.Buf(s.mask),
@@ -22,6 +26,21 @@ func (m *Model) Rollout(params device.Buffer, greedy bool) error {
 			device.Buf(m.Actions), device.Buf(m.Demands), batch, nodes, steps, device.Int(t))
 	}
 	return m.err
+}
+
+// rollFused launches all steps at once, after the products of every node with
+// what does not change over steps: the query's part for a vehicle that is
+// there, and the logit key times the output's weights.
+func (m *Model) rollFused(params device.Buffer, greedy bool) {
+	s, l, d, rows := &m.roll, m.layout, m.cfg.Width, m.batch*m.cfg.Nodes()
+	step := l.step.in(params)
+	_, _, logitKeys := thirds(m.enc.kvl, d)
+	m.nn(product{c: s.place, a: m.enc.output(), b: step, m: rows, n: d, k: d})
+	m.multiply(m.mm.nt, &product{c: s.logits, a: logitKeys, b: l.out.in(params), m: rows, n: d, k: d}, 3*d, d)
+	m.launch(rollout, device.Buf(m.Actions), device.Buf(m.LogProb), device.Buf(m.enc.kvl), device.Buf(s.place),
+		device.Buf(s.logits), device.Buf(m.enc.fixed), device.Buf(step.Slice(4*d*d, 4*d)), device.Buf(m.Demands),
+		device.Buf(m.Control), device.Int(m.batch), device.Int(m.cfg.Nodes()), device.Int(d), device.Int(m.cfg.Heads),
+		device.Int(m.cfg.Steps()), flag(greedy))
 }
 
 // decode launches what leads from the states in s to their scores, s.th.

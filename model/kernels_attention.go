@@ -70,6 +70,12 @@ var attention = &device.Kernel{
 		s.Mask = a.U8(5)
 		f32.Attention(a.F32(0), a.F32(1), a.F32(2), a.F32(3), a.F32(4), &s)
 	},
+	Module: encoderModule,
+	Dims: func(a device.Args) device.Dims {
+		s := shape(a, 6)
+		warps := max(min(s.Queries, rowWarps), 1)
+		return device.Dims{X: s.Batch * s.Heads, Threads: 32 * warps, Shared: 4 * warps * s.Keys}
+	},
 }
 
 // attendOnce is attention with one query an instance, as in a rollout. Most keys
@@ -77,31 +83,41 @@ var attention = &device.Kernel{
 func attendOnce(a device.Args, lo, hi int) {
 	s := shape(a, 6)
 	out, probs, q, k, v, mask := a.F32(0), a.F32(1), a.F32(2), a.F32(3), a.F32(4), a.U8(5)
-	hidden := float32(math.Inf(-1))
 	for b := lo; b < hi; b++ {
-		p, query, to := probs[b*s.Heads*s.Keys:][:s.Heads*s.Keys], q[b*s.LDQ:], out[b*s.LDO:][:s.Heads*s.HeadDim]
-		for j := range s.Keys {
-			if len(mask) > 0 && mask[b*s.Keys+j] != 0 {
-				for h := range s.Heads {
-					p[h*s.Keys+j] = hidden
-				}
-				continue
-			}
-			key := k[(b*s.Keys+j)*s.LDK:]
-			for h := range s.Heads {
-				p[h*s.Keys+j] = s.Scale * dot(query[h*s.HeadDim:][:s.HeadDim], key[h*s.HeadDim:])
-			}
+		hidden, row := mask, b*s.Keys
+		if len(mask) > 0 {
+			hidden = mask[row:][:s.Keys]
 		}
-		f32.Softmax(p, p, s.Heads, s.Keys, s.Keys)
-		clear(to)
-		for j := range s.Keys {
-			if len(mask) > 0 && mask[b*s.Keys+j] != 0 {
-				continue
-			}
-			value := v[(b*s.Keys+j)*s.LDV:]
+		attendQuery(&s, out[b*s.LDO:][:s.Heads*s.HeadDim], probs[row*s.Heads:][:s.Heads*s.Keys], q[b*s.LDQ:],
+			k[row*s.LDK:], v[row*s.LDV:], hidden)
+	}
+}
+
+// attendQuery is attention of one query over the keys of one instance: it sets
+// to and the probabilities p.
+func attendQuery(s *f32.AttentionShape, to, p, query, k, v []float32, mask []uint8) {
+	hidden := float32(math.Inf(-1))
+	for j := range s.Keys {
+		if len(mask) > 0 && mask[j] != 0 {
 			for h := range s.Heads {
-				addScaled(to[h*s.HeadDim:][:s.HeadDim], value[h*s.HeadDim:], p[h*s.Keys+j])
+				p[h*s.Keys+j] = hidden
 			}
+			continue
+		}
+		key := k[j*s.LDK:]
+		for h := range s.Heads {
+			p[h*s.Keys+j] = s.Scale * dot(query[h*s.HeadDim:][:s.HeadDim], key[h*s.HeadDim:])
+		}
+	}
+	f32.Softmax(p, p, s.Heads, s.Keys, s.Keys)
+	clear(to)
+	for j := range s.Keys {
+		if len(mask) > 0 && mask[j] != 0 {
+			continue
+		}
+		value := v[j*s.LDV:]
+		for h := range s.Heads {
+			addScaled(to[h*s.HeadDim:][:s.HeadDim], value[h*s.HeadDim:], p[h*s.Keys+j])
 		}
 	}
 }
@@ -125,5 +141,10 @@ var attentionBackward = &device.Kernel{
 	Body: func(a device.Args) {
 		s := shape(a, 8)
 		f32.AttentionBackward(a.F32(0), a.F32(1), a.F32(2), a.F32(3), a.F32(4), a.F32(5), a.F32(6), a.F32(7), &s)
+	},
+	Module: encoderModule,
+	Dims: func(a device.Args) device.Dims {
+		s := shape(a, 8)
+		return device.Dims{X: s.Batch * s.Heads, Threads: 32 * rowWarps, Shared: 4 * s.Keys * attentionChunk(s.Queries, s.Keys)}
 	},
 }

@@ -27,7 +27,9 @@ var context = &device.Kernel{
 		rows, width := a.Int(6)*a.Int(7), a.Int(9)
 		return traffic(0, rows*(width+2)+a.Int(6)*width, rows*(2*width+1))
 	},
-	Body: func(a device.Args) { parallel(a.Int(6)*a.Int(7), 256, a, contextRows) },
+	Body:   func(a device.Args) { parallel(a.Int(6)*a.Int(7), 256, a, contextRows) },
+	Module: decoderModule,
+	Dims:   func(a device.Args) device.Dims { return perItem(a.Int(6) * a.Int(7) * (a.Int(9) + 1)) },
 }
 
 func contextRows(a device.Args, lo, hi int) {
@@ -68,6 +70,8 @@ var scores = &device.Kernel{
 		f32.Scale(th, invSqrt(a.Int(7)))
 		f32.Tanh(th, th)
 	},
+	Module: decoderModule,
+	Dims:   func(a device.Args) device.Dims { return perRow(a.Int(4)*a.Int(5), 0) },
 }
 
 // scoreInstances computes the products of instances lo to hi.
@@ -156,6 +160,8 @@ var choose = &device.Kernel{
 			logprob[b] += logp[b*nodes+node]
 		}
 	},
+	Module: decoderModule,
+	Dims:   func(a device.Args) device.Dims { return perRow(a.Int(7), a.Int(8)) },
 }
 
 // routeLogprobs is logprob[b] = the sum over active steps t of
@@ -185,4 +191,6 @@ var routeLogprobs = &device.Kernel{
 			logprob[b] = sum
 		}
 	},
+	Module: decoderModule,
+	Dims:   func(a device.Args) device.Dims { return device.Dims{X: a.Int(6), Threads: 256, Shared: 4 * a.Int(7)} },
 }

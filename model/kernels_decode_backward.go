@@ -47,6 +47,8 @@ var scoresGradient = &device.Kernel{
 			}
 		}
 	},
+	Module: decoderModule,
+	Dims:   func(a device.Args) device.Dims { return perItem(a.Int(7) * a.Int(8) * a.Int(9)) },
 }
 
 // scoresBackward is, for every instance b,
@@ -68,7 +70,9 @@ var scoresBackward = &device.Kernel{
 		both := (rows + a.Int(5)*nodes) * width
 		return traffic(4*rows*nodes*width, both+rows*nodes, both)
 	},
-	Body: func(a device.Args) { parallel(a.Int(5), 8, a, scoresBackwardInstances) },
+	Body:   func(a device.Args) { parallel(a.Int(5), 8, a, scoresBackwardInstances) },
+	Module: decoderModule,
+	Dims:   func(a device.Args) device.Dims { return perItem(a.Int(5) * (a.Int(6) + a.Int(7)) * a.Int(8)) },
 }
 
 func scoresBackwardInstances(a device.Args, lo, hi int) {
@@ -99,7 +103,9 @@ var contextBackward = &device.Kernel{
 		batch, rows, n := a.Int(4), a.Int(4)*a.Int(5), a.Int(4)*a.Int(6)*a.Int(7)
 		return traffic(2*n+rows*a.Int(7), n+(batch+rows)*a.Int(7)+rows, n)
 	},
-	Body: func(a device.Args) { parallel(a.Int(4), 8, a, contextBackwardInstances) },
+	Body:   func(a device.Args) { parallel(a.Int(4), 8, a, contextBackwardInstances) },
+	Module: decoderModule,
+	Dims:   func(a device.Args) device.Dims { return perItem(a.Int(4) * a.Int(6) * a.Int(7)) },
 }
 
 func contextBackwardInstances(a device.Args, lo, hi int) {

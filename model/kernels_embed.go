@@ -24,6 +24,8 @@ var embed = &device.Kernel{
 	Check:  func(a device.Args) error { return checkEmbed(a, a.Int(7), a.Int(8), a.Int(9)) },
 	Work:   func(a device.Args) device.Work { return embedWork(a.Int(7)*a.Int(8), a.Int(9)) },
 	Body:   func(a device.Args) { parallel(a.Int(7), 16, a, embedAll) },
+	Module: encoderModule,
+	Dims:   func(a device.Args) device.Dims { return perItem(a.Int(7) * a.Int(8) * a.Int(9)) },
 }
 
 // embedTyped is embed for tokens of one kind, which it reads from the device:
@@ -47,6 +49,8 @@ var embedTyped = &device.Kernel{
 			}
 		}
 	},
+	Module: encoderModule,
+	Dims:   func(a device.Args) device.Dims { return perItem(a.Int(9) * a.Int(11) * a.Int(13)) },
 }
 
 func checkEmbed(a device.Args, batch, nodes, width int) error {
@@ -97,7 +101,9 @@ var embedBackward = &device.Kernel{
 		n := a.Int(7) * a.Int(8)
 		return traffic(7*n*a.Int(9), n*a.Int(9)+3*n, 7*a.Int(9))
 	},
-	Body: func(a device.Args) { parallel(a.Int(9), 32, a, embedGradient) },
+	Body:   func(a device.Args) { parallel(a.Int(9), 32, a, embedGradient) },
+	Module: encoderModule,
+	Dims:   func(a device.Args) device.Dims { return perColumns(a.Int(9)) },
 }
 
 // embedGradient computes columns lo to hi of every weight.

@@ -67,6 +67,8 @@ func newMatMul(symbol string, op f32.Trans, work func(device.Args) device.Work) 
 			}
 			p.Run()
 		},
+		Module: matmulModule,
+		Dims:   productDims,
 	}
 }
 
@@ -88,6 +90,8 @@ var sumRows = &device.Kernel{
 	Check:  func(a device.Args) error { return needs(a, a.Int(3), a.Int(2)*a.Int(3)) },
 	Work:   func(a device.Args) device.Work { n := a.Int(2) * a.Int(3); return traffic(n, n, a.Int(3)) },
 	Body:   func(a device.Args) { f32.SumRows(a.F32(0), a.F32(1), a.Int(2), a.Int(3), a.Int(3), false) },
+	Module: encoderModule,
+	Dims:   func(a device.Args) device.Dims { return perColumns(a.Int(3)) },
 }
 
 // reluBackward is dx[i] = 0 where y[i], the output of ReLU, is not positive.
@@ -97,6 +101,8 @@ var reluBackward = &device.Kernel{
 	Check:  func(a device.Args) error { return needs(a, a.Int(2), a.Int(2)) },
 	Work:   func(a device.Args) device.Work { n := a.Int(2); return traffic(n, 2*n, n) },
 	Body:   func(a device.Args) { dx := a.F32(0)[:a.Int(2)]; f32.ReLUGrad(dx, dx, a.F32(1)) },
+	Module: encoderModule,
+	Dims:   func(a device.Args) device.Dims { return perItem(a.Int(2)) },
 }
 
 // zero is x[i] = 0.
@@ -106,4 +112,6 @@ var zero = &device.Kernel{
 	Check:  func(a device.Args) error { return needs(a, a.Int(1)) },
 	Work:   func(a device.Args) device.Work { return traffic(0, 0, a.Int(1)) },
 	Body:   func(a device.Args) { clear(a.F32(0)[:a.Int(1)]) },
+	Module: encoderModule,
+	Dims:   func(a device.Args) device.Dims { return perItem(a.Int(1)) },
 }

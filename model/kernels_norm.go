@@ -30,6 +30,8 @@ var addNorm = &device.Kernel{
 	Body: func(a device.Args) {
 		f32.AddLayerNorm(a.F32(0), a.F32(1), a.F32(2), a.F32(3), a.F32(4), a.F32(5), a.F32(6), a.F32(7), a.Int(8), a.Int(9), epsilon)
 	},
+	Module: encoderModule,
+	Dims:   func(a device.Args) device.Dims { return perRow(a.Int(8), a.Int(9)) },
 }
 
 // normBackward is the layer norm's gradient: with hat = (x-mean)*rstd and
@@ -37,20 +39,26 @@ var addNorm = &device.Kernel{
 //
 //	dgamma += dx*hat; dbeta += dx
 //	dx = (g - mean of g - hat * mean of g*hat) * rstd
+//
+// scratch is zero before and after; compiled forms keep partial sums there.
 var normBackward = &device.Kernel{
 	Symbol: "model_norm_backward",
-	Params: signature("dx x gamma mean rstd dgamma dbeta", "rows width", ""),
+	Params: signature("dx x gamma mean rstd dgamma dbeta scratch", "rows width", ""),
 	Check: func(a device.Args) error {
-		rows, width := a.Int(7), a.Int(8)
-		return needs(a, rows*width, rows*width, width, rows, rows, width, width)
+		rows, width := a.Int(8), a.Int(9)
+		return needs(a, rows*width, rows*width, width, rows, rows, width, width, normScratch(rows, width))
 	},
 	Work: func(a device.Args) device.Work {
-		rows, width := a.Int(7), a.Int(8)
+		rows, width := a.Int(8), a.Int(9)
 		n := rows * width
 		return traffic(12*n, 2*n+3*width+2*rows, n+2*width)
 	},
 	Body: func(a device.Args) {
-		f32.LayerNormBackward(a.F32(0), a.F32(0), a.F32(1), a.F32(2), a.F32(3), a.F32(4), a.F32(5), a.F32(6), a.Int(7), a.Int(8))
+		f32.LayerNormBackward(a.F32(0), a.F32(0), a.F32(1), a.F32(2), a.F32(3), a.F32(4), a.F32(5), a.F32(6), a.Int(8), a.Int(9))
+	},
+	Module: encoderModule,
+	Dims: func(a device.Args) device.Dims {
+		return device.Dims{X: normBlocks(a.Int(8)), Threads: 32 * normWarps, Shared: 4 * normWarps * 2 * a.Int(9)}
 	},
 }
 
@@ -67,6 +75,8 @@ var meanNodes = &device.Kernel{
 		sumGroups(a)
 		f32.Scale(a.F32(0)[:a.Int(2)*a.Int(4)], 1/float32(a.Int(3)))
 	},
+	Module: encoderModule,
+	Dims:   func(a device.Args) device.Dims { return perItem(a.Int(2) * a.Int(4)) },
 }
 
 // sumSteps is sum[b] = the sum over steps t of x[b,t], a row each.
@@ -76,6 +86,8 @@ var sumSteps = &device.Kernel{
 	Check:  meanNodes.Check,
 	Work:   meanNodes.Work,
 	Body:   sumGroups,
+	Module: encoderModule,
+	Dims:   meanNodes.Dims,
 }
 
 // sumGroups is dst[b] = the sum over i < group of x[b,i], rows of width, in

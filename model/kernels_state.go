@@ -61,13 +61,15 @@ var start = &device.Kernel{
 	Body: func(a device.Args) {
 		cur, capacity, visited, mask, logprob, demands := a.I32(0), a.F32(1), a.U8(2), a.U8(3), a.F32(4), a.F32(5)
 		nodes := a.Int(7)
-		clear(visited)
+		clear(visited[:a.Int(6)*nodes])
 		for b := range a.Int(6) {
 			cur[b], capacity[b], logprob[b] = 0, 1, 0
 			row := b * nodes
 			maskRow(mask[row:][:nodes], visited[row:], demands[row:], 1, 0)
 		}
 	},
+	Module: decoderModule,
+	Dims:   func(a device.Args) device.Dims { return perRow(a.Int(6), 0) },
 }
 
 // advance moves every vehicle b to the node actions[b,t] and masks its next
@@ -96,6 +98,8 @@ var advance = &device.Kernel{
 			maskRow(mask[row:][:nodes], visited[row:], demands[row:], capacity[b], cur[b])
 		}
 	},
+	Module: decoderModule,
+	Dims:   func(a device.Args) device.Dims { return perRow(a.Int(6), 0) },
 }
 
 // replay is start and then advance for every step but the last, keeping the
@@ -112,7 +116,9 @@ var replay = &device.Kernel{
 		n, rows := a.Int(7)*a.Int(8), a.Int(7)*a.Int(9)
 		return traffic(rows*a.Int(8), n+rows, 2*rows+words(rows*a.Int(8))+words(rows))
 	},
-	Body: func(a device.Args) { parallel(a.Int(7), 32, a, replayInstances) },
+	Body:   func(a device.Args) { parallel(a.Int(7), 32, a, replayInstances) },
+	Module: decoderModule,
+	Dims:   func(a device.Args) device.Dims { return perRow(a.Int(7), words(a.Int(8))) },
 }
 
 func replayInstances(a device.Args, lo, hi int) {

@@ -23,10 +23,26 @@ func (e Embed) String() string {
 	return [...]string{"vectorized", "hoisted", "per_token"}[e]
 }
 
+// Rollout is how Rollout decodes. The ways differ by rounding.
+type Rollout uint8
+
+const (
+	RolloutSteps Rollout = iota // seven launches a decoding step
+	RolloutFused                // one launch for all steps, after two products for all nodes
+)
+
+func (r Rollout) String() string {
+	if r > RolloutFused {
+		return fmt.Sprintf("Rollout(%d)", uint8(r))
+	}
+	return [...]string{"steps", "fused"}[r]
+}
+
 // Options are ways to compute the same.
 type Options struct {
-	Embed Embed
-	TF32  bool // matrix products may use the matrix units
+	Embed   Embed
+	Rollout Rollout
+	TF32    bool // matrix products may use the matrix units
 }
 
 // Model is a workspace for batches of one size on one device, and the work on
@@ -71,6 +87,9 @@ func New(rec *device.Recorder, cfg Config, batch int, opt Options) (*Model, erro
 	}
 	if opt.Embed > EmbedPerToken {
 		return nil, fmt.Errorf("model: no way to embed is %v; there are 0 to %d", opt.Embed, EmbedPerToken)
+	}
+	if opt.Rollout > RolloutFused {
+		return nil, fmt.Errorf("model: no way to decode is %v; there are 0 to %d", opt.Rollout, RolloutFused)
 	}
 	m := &Model{rec: rec, cfg: cfg, layout: NewLayout(cfg), batch: batch, opt: opt, mm: plainProducts}
 	if opt.TF32 {

@@ -44,11 +44,15 @@ type decodeSpace struct {
 	logp     device.Buffer // [rows, nodes]
 }
 
-// rolloutSpace is the state of a rollout.
+// rolloutSpace is the state of a rollout, and what the fused one computes
+// before.
 type rolloutSpace struct {
 	decodeSpace
 	visited device.Buffer // bytes [batch, nodes]
 	chances device.Buffer // [batch, nodes]: exp(logp)
+
+	place  device.Buffer // [batch, nodes, width]: what a node adds to the query of a vehicle there
+	logits device.Buffer // [batch, nodes, width]: what the glimpse is multiplied with
 }
 
 // evaluateSpace is what an evaluation keeps for Backward.
@@ -69,6 +73,7 @@ type gradientSpace struct {
 	att     device.Buffer // [rows, width]
 	wide    device.Buffer // [rows, 3*width]: of kvl, then of every qkv
 	hidden  device.Buffer // [rows, hidden]
+	scratch device.Buffer // zeros, for normBackward
 }
 
 // allocate makes every buffer.
@@ -82,9 +87,15 @@ func (m *Model) allocate() {
 	m.floats(&m.LogProb, b)
 	m.floats(&m.Grads, m.layout.Size)
 	m.allocateEncoder()
-	m.allocateDecode(&m.roll.decodeSpace, 1)
 	m.bytes(&m.roll.visited, b*n)
-	m.floats(&m.roll.chances, b*n)
+	switch m.opt.Rollout {
+	case RolloutSteps:
+		m.allocateDecode(&m.roll.decodeSpace, 1)
+		m.floats(&m.roll.chances, b*n)
+	case RolloutFused:
+		m.floats(&m.roll.place, b*n*m.cfg.Width)
+		m.floats(&m.roll.logits, b*n*m.cfg.Width)
+	}
 	m.allocateDecode(&m.eval.decodeSpace, t)
 	m.bytes(&m.eval.active, b*t)
 	m.allocateGradients()
@@ -139,4 +150,5 @@ func (m *Model) allocateGradients() {
 	m.floats(&g.att, rows*d)
 	m.floats(&g.wide, rows*3*d)
 	m.floats(&g.hidden, rows*m.cfg.Hidden)
+	m.floats(&g.scratch, normScratch(rows, d))
 }

@@ -1,0 +1,102 @@
+package model
+
+import (
+	_ "embed"
+
+	"gputax/device"
+)
+
+//go:generate go run gputax/device/cuda/ptxgen encoder.cu
+//go:generate go run gputax/device/cuda/ptxgen decoder.cu
+//go:generate go run gputax/device/cuda/ptxgen matmul.cu
+//go:generate go run gputax/device/cuda/ptxgen rollout.cu
+
+var (
+	//go:embed encoder.ptx
+	encoderPTX string
+	//go:embed decoder.ptx
+	decoderPTX string
+	//go:embed matmul.ptx
+	matmulPTX string
+	//go:embed rollout.ptx
+	rolloutPTX string
+)
+
+// The kernels' compiled forms, one module for each .cu file.
+var (
+	encoderModule = &device.Module{Name: "model/encoder", PTX: encoderPTX}
+	decoderModule = &device.Module{Name: "model/decoder", PTX: decoderPTX}
+	matmulModule  = &device.Module{Name: "model/matmul", PTX: matmulPTX}
+	rolloutModule = &device.Module{Name: "model/rollout", PTX: rolloutPTX}
+)
+
+// perItem is one thread for each of n items.
+func perItem(n int) device.Dims { return device.Cover(n, 256) }
+
+// rowWarps is how many warps a block has where each has a row, and shared
+// memory of its own.
+const rowWarps = 4
+
+// perRow is one warp for each of n rows, with so many elements of shared memory
+// for each.
+func perRow(n, elements int) device.Dims {
+	d := device.Cover(n, rowWarps)
+	d.Threads, d.Shared = 32*rowWarps, 4*rowWarps*elements
+	return d
+}
+
+// perColumns is one block for each 8 of n columns, which it sums over all rows.
+func perColumns(n int) device.Dims {
+	d := device.Cover(n, 8)
+	d.Threads = 512
+	return d
+}
+
+// productTiles is how many tiles of 64x64 fill a card. A product of fewer is
+// cut into tiles of 32x32 instead, each with more threads that share out k; the
+// compiled form tells the two by the number of threads.
+const productTiles = 100
+
+func productDims(a device.Args) device.Dims {
+	tiles := func(side int) int { return (a.Int(mmM) + side - 1) / side * ((a.Int(mmN) + side - 1) / side) }
+	if n := tiles(64); n >= productTiles {
+		return device.Dims{X: n, Threads: 256}
+	}
+	return device.Dims{X: tiles(32), Threads: 512}
+}
+
+// normRows is how many rows a block of normBackward takes, normWarps how many
+// warps it has.
+const (
+	normRows  = 32
+	normWarps = 8
+)
+
+func normBlocks(rows int) int { return (rows + normRows - 1) / normRows }
+
+// normScratch is how many elements of scratch normBackward needs: an arrival
+// counter, and the sums of every block.
+func normScratch(rows, width int) int { return 1 + normBlocks(rows)*2*width }
+
+// attentionChunk is for how many queries at a time a block of attentionBackward
+// keeps the gradients of all scores in shared memory.
+func attentionChunk(queries, keys int) int {
+	return min(queries, max(rowWarps, 10240/max(keys, 1)))
+}
+
+// Shared memory of the fused rollout, in elements: what it may use, and for how
+// many warps.
+const (
+	rolloutRoom  = 56320
+	rolloutWarps = 8
+)
+
+// rolloutShared is how much the fused rollout uses, in elements. The vectors of
+// the nodes are left in device memory where they do not fit.
+func rolloutShared(nodes, width, heads int) int {
+	step := 3*width + 2*nodes + rolloutWarps*(width/heads+nodes) + words(2*rolloutWarps*nodes)
+	if all := step + 3*nodes*width + width*(nodes|1); all <= rolloutRoom {
+		return all
+	}
+	return step
+}
