@@ -3,6 +3,7 @@ module gputax
 go 1.26.0
 
 require (
+	github.com/ebitengine/purego v0.11.2
 	github.com/mmcloughlin/avo v0.5.0
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da

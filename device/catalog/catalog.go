@@ -3,11 +3,12 @@
 package catalog
 
 import (
-	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"gputax/device"
+	"gputax/device/cuda"
 	"gputax/device/host"
 	"gputax/device/sim"
 	"gputax/profiles"
@@ -20,9 +21,6 @@ type Entry struct {
 	Why   error // why it cannot be opened here; nil where it can
 }
 
-// errNoCUDA is why there is no cuda device.
-var errNoCUDA = errors.New("this version of gputax does not drive CUDA devices yet; sim:h200 stands in for one")
-
 // List is every device this machine knows: those it has, every simulated one,
 // and those it lacks, with the reason.
 func List() ([]Entry, error) {
@@ -34,7 +32,15 @@ func List() ([]Entry, error) {
 	for _, p := range simulated {
 		all = append(all, Entry{Name: "sim:" + p.Name, About: fmt.Sprintf("simulated, %s: %s", p.Status, p.About)})
 	}
-	return append(all, Entry{Name: "cuda", About: "NVIDIA GPU", Why: errNoCUDA}), nil
+	cards, err := cuda.List()
+	if err != nil {
+		why := fmt.Errorf("%w; sim:h200 stands in for one", err)
+		return append(all, Entry{Name: "cuda", About: "NVIDIA GPU", Why: why}), nil
+	}
+	for i, about := range cards {
+		all = append(all, Entry{Name: fmt.Sprintf("cuda:%d", i), About: about})
+	}
+	return all, nil
 }
 
 // Open opens the device of that name.
@@ -50,7 +56,20 @@ func Open(name string) (device.Device, error) {
 		}
 		return sim.New(p), nil
 	case kind == "cuda":
-		return nil, fmt.Errorf("device %q: %w", name, errNoCUDA)
+		ordinal, err := strconv.Atoi(rest)
+		if err != nil {
+			return nil, fmt.Errorf("device %q: a CUDA device has a number; the first is cuda:0", name)
+		}
+		return openCUDA(ordinal)
 	}
 	return nil, fmt.Errorf("no device %q; there are host, sim:PROFILE and cuda:N (gputax devices lists them)", name)
+}
+
+// openCUDA is cuda.Open with no device in the interface where there is none.
+func openCUDA(ordinal int) (device.Device, error) {
+	d, err := cuda.Open(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
