@@ -1,36 +1,72 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"strings"
 	"testing"
 )
 
+var update = flag.Bool("update", false, "rewrite the tables in README.md")
+
 // The tables in README.md are what the commands shown above them print.
 func TestReadmeTables(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	const path, prompt = "../../README.md", "    $ go run ./cmd/gputax run "
+	readme, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := strings.Split(string(readme), "    $ go run ./cmd/gputax run ")[1:]
-	if len(blocks) != 2 {
-		t.Fatalf("README.md shows %d runs", len(blocks))
+	parts := strings.Split(string(readme), prompt)
+	if len(parts) != 3 {
+		t.Fatalf("README.md shows %d runs", len(parts)-1)
 	}
-	for _, block := range blocks {
-		command, shown, _ := strings.Cut(block, "\n")
-		args := []string{"run", "-o", t.TempDir()}
-		for _, a := range strings.Fields(command) {
-			args = append(args, strings.Trim(a, "'"))
-		}
-		code, stdout, stderr := gputax(args...)
-		if code != exitOK {
-			t.Fatal(stderr)
-		}
-		for line := range strings.Lines(stdout) {
-			line = strings.TrimRight(line, "\n")
-			if line != "" && !strings.Contains(line, " results in ") && !strings.Contains(shown, "    "+line+"\n") {
-				t.Errorf("README.md does not show the line\n%s", line)
-			}
+	for i, part := range parts[1:] {
+		command, rest, _ := strings.Cut(part, "\n")
+		shown := indented(rest)
+		if got := printed(t, command); got != shown {
+			t.Errorf("README.md shows for %q (go test ./cmd/gputax -update rewrites it)\n%sit prints\n%s", command, shown, got)
+			parts[i+1] = command + "\n" + got + strings.TrimPrefix(rest, shown)
 		}
 	}
+	if *update {
+		if err := os.WriteFile(path, []byte(strings.Join(parts, prompt)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// indented is the lines at the start of text that are indented or empty.
+func indented(text string) string {
+	end := 0
+	for line := range strings.Lines(text) {
+		if line != "\n" && !strings.HasPrefix(line, "    ") {
+			break
+		}
+		end += len(line)
+	}
+	return text[:end]
+}
+
+// printed is what gputax run prints, indented, without where results went.
+func printed(t *testing.T, command string) string {
+	t.Helper()
+	args := []string{"run", "-o", t.TempDir()}
+	for _, a := range strings.Fields(command) {
+		args = append(args, strings.Trim(a, "'"))
+	}
+	code, stdout, stderr := gputax(args...)
+	if code != exitOK {
+		t.Fatal(stderr)
+	}
+	var out strings.Builder
+	for line := range strings.Lines(stdout) {
+		if strings.Contains(line, " results in ") {
+			break
+		}
+		if line != "\n" {
+			line = "    " + line
+		}
+		out.WriteString(line)
+	}
+	return out.String()
 }
