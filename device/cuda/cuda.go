@@ -13,7 +13,7 @@
 // current there and calls. That costs a launch one short call more, and lets a
 // goroutine have several devices, and a benchmark open one and use it in its
 // parts. Locking a thread to the device in Open was rejected: nothing would
-// tell a caller on another goroutine that he works on another card's context.
+// tell a caller on another goroutine that its calls go to another context.
 package cuda
 
 import (

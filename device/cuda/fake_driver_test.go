@@ -78,6 +78,9 @@ func (f *fake) fillMemory(d *driver) {
 		if f.memory[addr] == nil {
 			return 1
 		}
+		for s := range f.pending {
+			f.drain(s)
+		}
 		delete(f.memory, addr)
 		return 0
 	}
@@ -119,12 +122,15 @@ func (f *fake) fillStreams(d *driver) {
 		return f.make("streamCreate", "stream", s)
 	}
 	d.streamDestroy = func(s uintptr) result { return f.destroy("streamDestroy", "stream", s) }
-	d.streamSynchronize = func(s uintptr) result { return f.queue("streamSynchronize", s, func() {}) }
+	d.streamSynchronize = func(s uintptr) result {
+		f.drain(s)
+		return f.queue("streamSynchronize", s, func() {})
+	}
 	d.streamWaitEvent = func(s, e uintptr, _ uint32) result {
 		if !f.open["event"][e] {
 			return 400
 		}
-		return f.queue("streamWaitEvent", s, func() {})
+		return f.queue("streamWaitEvent", s, func() { f.drain(f.marks[e]) })
 	}
 	d.eventCreate = func(e *uintptr, flags uint32) result {
 		if flags != eventDisableTiming {
@@ -137,6 +143,7 @@ func (f *fake) fillStreams(d *driver) {
 		if !f.open["event"][e] {
 			return 400
 		}
+		f.marks[e] = s
 		return f.queue("eventRecord", s, func() {})
 	}
 }

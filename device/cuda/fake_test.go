@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// fake is a card in memory. It does what the driver's documentation says, one
-// call after the other, keeps what is open, and fails where it is told to.
+// fake is a card in memory. It keeps what is open and fails where it is told
+// to. Work on a stream runs as late as it may: when something waits for it.
 type fake struct {
 	devices int
 	total   int
@@ -22,7 +22,9 @@ type fake struct {
 	retained  map[int32]int
 	memory    map[uint64][]byte
 	pinned    map[unsafe.Pointer][]byte
-	symbols   map[uintptr]string // of functions
+	symbols   map[uintptr]string   // of functions
+	pending   map[uintptr][]func() // by stream
+	marks     map[uintptr]uintptr  // the stream that each event was recorded on
 	capturing uintptr
 	captured  []func()
 	graphs    map[uintptr][]func()
@@ -47,7 +49,7 @@ func newFake() *fake {
 		devices: 2, total: 1 << 30, next: 100, record: true,
 		fails: map[string]result{}, open: map[string]map[uintptr]bool{}, retained: map[int32]int{},
 		memory: map[uint64][]byte{}, pinned: map[unsafe.Pointer][]byte{}, symbols: map[uintptr]string{},
-		graphs: map[uintptr][]func(){}, shared: map[uintptr]int32{},
+		pending: map[uintptr][]func(){}, marks: map[uintptr]uintptr{}, graphs: map[uintptr][]func(){}, shared: map[uintptr]int32{},
 	}
 }
 
@@ -97,7 +99,7 @@ func (f *fake) destroy(call, kind string, handle uintptr) result {
 	return 0
 }
 
-// queue runs work now, or keeps it for the graph being captured.
+// queue puts work on a stream, or in the graph being captured.
 func (f *fake) queue(call string, stream uintptr, work func()) result {
 	if r := f.check(call); r != 0 {
 		return r
@@ -108,9 +110,17 @@ func (f *fake) queue(call string, stream uintptr, work func()) result {
 	if stream == f.capturing {
 		f.captured = append(f.captured, work)
 	} else {
-		work()
+		f.pending[stream] = append(f.pending[stream], work)
 	}
 	return 0
+}
+
+// drain runs what is queued on a stream.
+func (f *fake) drain(stream uintptr) {
+	for _, work := range f.pending[stream] {
+		work()
+	}
+	f.pending[stream] = f.pending[stream][:0]
 }
 
 // at is the memory from addr to the end of its block.
