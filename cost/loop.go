@@ -40,27 +40,55 @@ func (m *loop) Cost(r *vrp.Routes) error {
 // added up. dist holds a matrix of nodes x nodes for each instance; route i
 // belongs to instance i mod their number.
 func Loop(costs, dist []float32, nodes int, r *vrp.Routes) (edges int) {
-	batch := len(dist) / (nodes * nodes)
-	for i, instance := 0, 0; i < len(costs); i, instance = i+1, instance+1 {
-		if instance == batch {
-			instance = 0
+	size := nodes * nodes
+	at := 0 // of the matrix of the next route
+	next := func() []float32 {
+		if at == len(dist) {
+			at = 0
 		}
-		costs[i] = 0
-		route := r.Of(i)
-		if len(route) == 0 {
-			continue
-		}
-		d := dist[instance*nodes*nodes : (instance+1)*nodes*nodes]
-		var sum float32
-		row := int(route[0]) * nodes
-		for _, node := range route[1:] {
-			sum += d[row+int(node)]
-			row = int(node) * nodes
-		}
-		costs[i] = sum
-		edges += len(route) - 1
+		at += size
+		return dist[at-size : at]
+	}
+	i := 0
+	for ; i+1 < len(costs); i += 2 {
+		costs[i], costs[i+1] = twoRoutes(r.Of(i), r.Of(i+1), next(), next(), nodes)
+	}
+	if i < len(costs) {
+		costs[i], _ = twoRoutes(r.Of(i), nil, next(), nil, nodes)
+	}
+	for i := range costs {
+		edges += max(len(r.Of(i))-1, 0)
 	}
 	return edges
+}
+
+// twoRoutes adds up two routes side by side: a sum waits for the one before it,
+// and two of them wait at the same time.
+func twoRoutes(a, b []int32, distA, distB []float32, nodes int) (sumA, sumB float32) {
+	rowA, rowB := 0, 0
+	if len(a) > 0 {
+		rowA, a = int(a[0])*nodes, a[1:]
+	}
+	if len(b) > 0 {
+		rowB, b = int(b[0])*nodes, b[1:]
+	}
+	both := min(len(a), len(b))
+	other := b[:both]
+	for j, nodeA := range a[:both] {
+		nodeB := other[j]
+		sumA += distA[rowA+int(nodeA)]
+		sumB += distB[rowB+int(nodeB)]
+		rowA, rowB = int(nodeA)*nodes, int(nodeB)*nodes
+	}
+	for _, node := range a[both:] {
+		sumA += distA[rowA+int(node)]
+		rowA = int(node) * nodes
+	}
+	for _, node := range b[both:] {
+		sumB += distB[rowB+int(node)]
+		rowB = int(node) * nodes
+	}
+	return sumA, sumB
 }
 
 func (m *loop) Costs(dst []float32) error {
