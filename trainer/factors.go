@@ -19,6 +19,7 @@ type Factors struct {
 	Dist     string // where the distance matrices go
 	Upload   string // how the model's inputs go to the device
 	Embed    string // how token embeddings are created
+	Rollout  string // how routes are decoded
 	Collate  string // how instances become a batch
 	Load     string // where instances are drawn
 	Workers  int    // loader goroutines; 0 makes instances in the step itself
@@ -31,7 +32,7 @@ type Factors struct {
 // DefaultFactors are those of cpu_loop.
 func DefaultFactors() Factors {
 	return Factors{Batch: 128, Cost: "loop", Dup: 1, Dist: "keep", Upload: "pageable", Embed: "vectorized",
-		Collate: "prealloc", Load: "host", Engine: "kernels"}
+		Rollout: "steps", Collate: "prealloc", Load: "host", Engine: "kernels"}
 }
 
 // Factor describes one of Factors.
@@ -61,6 +62,8 @@ var AllFactors = []Factor{
 		word: func(f *Factors) *string { return &f.Upload }},
 	{Key: "embed", About: "token embeddings: all at once, by kind, or one small tensor a token", Values: []string{"vectorized", "hoisted", "per_token"},
 		word: func(f *Factors) *string { return &f.Embed }},
+	{Key: "rollout", About: "decoding: seven kernels a step, or one kernel for all steps, which rounds differently", Values: []string{"steps", "fused"},
+		word: func(f *Factors) *string { return &f.Rollout }},
 	{Key: "collate", About: "batches: into one array, or by appending and stacking", Values: []string{"prealloc", "append"},
 		word: func(f *Factors) *string { return &f.Collate }},
 	{Key: "load", About: "instances: drawn on the host, or by a kernel where they are used", Values: []string{"host", "device"},
@@ -132,14 +135,21 @@ func (f Factors) Validate() error {
 	return nil
 }
 
-// embedding is the model's name for the factor embed.
-func (f Factors) embedding() model.Embed {
-	for e := model.EmbedVectorized; ; e++ {
-		if e.String() == f.Embed {
-			return e
-		}
+// modelOptions is what the factors say about the model.
+func (f Factors) modelOptions() model.Options {
+	o := model.Options{TF32: f.TF32}
+	for o.Embed.String() != f.Embed {
+		o.Embed++
 	}
+	for o.Rollout.String() != f.Rollout {
+		o.Rollout++
+	}
+	return o
 }
+
+// rounds says whether a run with these factors rounds otherwise than cpu_loop
+// on the same device.
+func (f Factors) rounds() bool { return f.Engine != "kernels" || f.Rollout != "steps" }
 
 // ahead is how many batches a loader with workers makes ahead.
 func (f Factors) ahead() int {

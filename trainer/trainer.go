@@ -94,7 +94,7 @@ func (o Options) validate(f Factors) error {
 // open allocates everything.
 func (t *Trainer) open() (err error) {
 	f, c := t.factors, t.opt.Model
-	if t.model, err = model.New(t.rec, c, f.Batch, model.Options{Embed: f.embedding(), TF32: f.TF32}); err != nil {
+	if t.model, err = model.New(t.rec, c, f.Batch, f.modelOptions()); err != nil {
 		return fmt.Errorf("trainer: batch %d: %w", f.Batch, err)
 	}
 	size := t.model.Layout().Size
