@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"gputax/bench"
 	"gputax/device"
@@ -126,6 +127,36 @@ func TestBefore(t *testing.T) {
 	}
 	if runs != 2 || s.Counters != alone.Counters || s.PerOp != alone.PerOp {
 		t.Errorf("%d runs, %v launches in %v ns; alone %v in %v", runs, s.Counters[device.Launches], s.PerOp, alone.Counters[device.Launches], alone.PerOp)
+	}
+}
+
+// timed is a host device that says its ops take a millisecond.
+type timed struct {
+	device.Device
+	started bool
+}
+
+func (d *timed) StartTimer() error { d.started = true; return nil }
+
+func (d *timed) StopTimer() (time.Duration, error) {
+	if !d.started {
+		return 0, errors.New("not started")
+	}
+	d.started = false
+	return time.Millisecond, nil
+}
+
+func TestDeviceTime(t *testing.T) {
+	s, err := bench.Measure(context.Background(), device.NewRecorder(&timed{Device: host.New()}), 0, bench.Work{Op: twoLaunches})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := metric(&s, "gpu-ns/op"); !ok || v != 1e6 || s.Counters[device.Launches] != 2 || s.Ops != 1 {
+		t.Errorf("gpu-ns/op is %v, %d launches in %d ops", v, s.Counters[device.Launches], s.Ops)
+	}
+	s, err = bench.Measure(context.Background(), device.NewRecorder(host.New()), 0, bench.Work{Op: twoLaunches})
+	if _, ok := metric(&s, "gpu-ns/op"); ok || err != nil {
+		t.Errorf("the host reports gpu-ns/op (%v)", err)
 	}
 }
 

@@ -2,7 +2,9 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gputax/device"
@@ -26,6 +28,7 @@ type Sample struct {
 	PerOp    float64         // nanoseconds an op, device work included
 	Counters device.Counters // of the first op
 	Phases   []device.Phase  // an op: of the first on a virtual clock, else the mean
+	Device   float64         // nanoseconds of the device's own time an op, where it can tell; else 0
 	Warnings []error         // what a reader of the sample should know
 }
 
@@ -79,6 +82,9 @@ func measure(rec *device.Recorder, next func() bool, w Work) (Sample, error) {
 	} else {
 		s.PerOp = float64(total) / float64(s.Ops)
 		s.Phases = meanPhases(rec.Phases(), s.Ops)
+		if err := s.timeDevice(rec, w); err != nil {
+			return s, err
+		}
 	}
 	if varied {
 		s.Warnings = append(s.Warnings, fmt.Errorf("bench: the op does not do the same work every time; counters are those of the first of %d ops", s.Ops))
@@ -105,6 +111,35 @@ func (w *Work) once(rec *device.Recorder) (time.Duration, device.Counters, error
 		return 0, device.Counters{}, err
 	}
 	return rec.Now() - start, rec.Counters().Sub(before), nil
+}
+
+// deviceOps is how many ops the device's own time is the median of.
+const deviceOps = 3
+
+// timeDevice runs a few more ops for the device's own time. They come after
+// the others, whose time its marks would be in.
+func (s *Sample) timeDevice(rec *device.Recorder, w Work) error {
+	timer, ok := rec.Device().(device.Timer)
+	if !ok {
+		return nil
+	}
+	timed := Work{Before: w.Before, Op: func(rec *device.Recorder) error {
+		return errors.Join(timer.StartTimer(), w.Op(rec))
+	}}
+	var times []float64
+	for range deviceOps {
+		if _, _, err := timed.once(rec); err != nil {
+			return fmt.Errorf("bench: device time: %w", err)
+		}
+		took, err := timer.StopTimer()
+		if err != nil {
+			return fmt.Errorf("bench: device time: %w", err)
+		}
+		times = append(times, float64(took))
+	}
+	slices.Sort(times)
+	s.Device = times[deviceOps/2]
+	return nil
 }
 
 func meanPhases(phases []device.Phase, ops int) []device.Phase {

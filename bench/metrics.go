@@ -17,9 +17,13 @@ type Metric struct {
 }
 
 // Metrics is everything a sample says, the time first: ns/op, or sim-ns/op on
-// a virtual clock, every counter (zeros too), and a time for each named phase.
+// a virtual clock; gpu-ns/op where the device can tell; every counter, zeros
+// too; and a time for each named phase.
 func (s *Sample) Metrics() []Metric {
 	out := []Metric{{timeUnit(s.Clock, ""), s.PerOp}}
+	if s.Device > 0 {
+		out = append(out, Metric{"gpu-ns/op", s.Device})
+	}
 	for c, v := range s.Counters {
 		out = append(out, Metric{device.Counter(c).Unit(), float64(v)})
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"gputax/device"
 	"gputax/device/catalog"
 )
 
@@ -30,4 +31,38 @@ func devicesCommand(_ context.Context, stdout, _ io.Writer, args []string) error
 		fmt.Fprintf(w, "%s\t%s\n", e.Name, about)
 	}
 	return w.Flush()
+}
+
+// available is the names of the devices this machine can open.
+func available() ([]string, error) {
+	entries, err := catalog.List()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Why == nil {
+			names = append(names, e.Name)
+		}
+	}
+	return names, nil
+}
+
+// openDevice opens a device by name; where there is none it names the near
+// ones of those there are.
+func openDevice(name string, there []string) (device.Device, error) {
+	d, err := catalog.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("-device: %w%s", err, suggest(name, there))
+	}
+	return d, nil
+}
+
+// openNamed is openDevice among all there are.
+func openNamed(name string) (device.Device, error) {
+	there, err := available()
+	if err != nil {
+		return nil, err
+	}
+	return openDevice(name, there)
 }

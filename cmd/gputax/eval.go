@@ -37,7 +37,7 @@ func evalCommand(_ context.Context, stdout, _ io.Writer, args []string) (err err
 	if err != nil {
 		return err
 	}
-	d, err := openDevice(*dev)
+	d, err := openNamed(*dev)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +26,7 @@ type output struct {
 	writer *benchfmt.Writer
 	units  bench.Units
 	config []benchfmt.Config
+	gpu    string // the card whose state is in config
 	lines  int
 }
 
@@ -65,8 +67,12 @@ func setAside(path string) (string, error) {
 	}
 }
 
-// write adds one result.
-func (o *output) write(name string, s bench.Sample) error {
+// write adds one result. The state of a card is taken at its first result, when
+// it is warm.
+func (o *output) write(ctx context.Context, name string, s bench.Sample) error {
+	if _, ordinal, ok := strings.Cut(deviceOf(name), "cuda:"); ok && o.gpu != ordinal {
+		o.gpu, o.config = ordinal, append(fileConfig(), gpuConfig(ctx, ordinal)...)
+	}
 	metrics := s.Metrics()
 	if err := o.units.Announce(o.file, metrics); err != nil {
 		return err

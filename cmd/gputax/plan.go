@@ -9,7 +9,6 @@ import (
 
 	"gputax/bench"
 	"gputax/bench/suite"
-	"gputax/device/catalog"
 )
 
 // job is one case on one device.
@@ -68,16 +67,9 @@ type named struct{ spec, name string }
 // selectDevices checks and names devices; an empty list is every device there
 // is.
 func selectDevices(list string) ([]named, error) {
-	entries, err := catalog.List()
+	have, err := available()
 	if err != nil {
 		return nil, err
-	}
-	var have, all []string
-	for _, e := range entries {
-		all = append(all, e.Name)
-		if e.Why == nil {
-			have = append(have, e.Name)
-		}
 	}
 	specs := splitList(list)
 	if len(specs) == 0 {
@@ -85,9 +77,9 @@ func selectDevices(list string) ([]named, error) {
 	}
 	var out []named
 	for _, spec := range specs {
-		dev, err := catalog.Open(spec)
+		dev, err := openDevice(spec, have)
 		if err != nil {
-			return nil, fmt.Errorf("-device: %w%s", err, suggest(spec, all))
+			return nil, err
 		}
 		out = append(out, named{spec, dev.Name()})
 		if err := dev.Close(); err != nil {

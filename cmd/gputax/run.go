@@ -89,7 +89,7 @@ func runJobs(ctx context.Context, jobs []job, n int, per time.Duration, out *out
 			p.step(j.name)
 			s, err := runJob(ctx, j, per)
 			if err == nil {
-				err = out.write(j.name, s)
+				err = out.write(ctx, j.name, s)
 			}
 			if err != nil {
 				if len(r.samples) > 0 {

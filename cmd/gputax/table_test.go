@@ -1,6 +1,22 @@
 package main
 
-import "testing"
+import (
+	"context"
+	"testing"
+)
+
+func TestGPUConfig(t *testing.T) {
+	config := parseGPU("NVIDIA H200, 580.159.04, 1980 MHz, 3201 MHz, 0x0000000000000000, 41\n")
+	if len(config) != 6 || config[0].Key != "gpu" || string(config[2].Value) != "1980 MHz" {
+		t.Errorf("got %+v", config)
+	}
+	if parseGPU("Unable to determine the device handle") != nil {
+		t.Error("took an error for an answer")
+	}
+	if config := gpuConfig(context.Background(), "no such card"); config != nil {
+		t.Errorf("a card that is not there: %+v", config)
+	}
+}
 
 func TestTexts(t *testing.T) {
 	for _, c := range []struct{ got, want string }{

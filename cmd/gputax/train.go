@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"gputax/device"
-	"gputax/device/catalog"
 	"gputax/trainer"
 )
 
@@ -57,7 +56,7 @@ func trainCommand(ctx context.Context, stdout, _ io.Writer, args []string) (err 
 	if err != nil {
 		return err
 	}
-	d, err := openDevice(*dev)
+	d, err := openNamed(*dev)
 	if err != nil {
 		return err
 	}
@@ -90,24 +89,6 @@ func variantNames() []string {
 		names = append(names, v.Name)
 	}
 	return names
-}
-
-// openDevice opens a device by name; where there is none it names the near
-// ones.
-func openDevice(name string) (device.Device, error) {
-	d, err := catalog.Open(name)
-	if err == nil {
-		return d, nil
-	}
-	entries, listErr := catalog.List()
-	if listErr != nil {
-		return nil, listErr
-	}
-	var all []string
-	for _, e := range entries {
-		all = append(all, e.Name)
-	}
-	return nil, fmt.Errorf("-device: %w%s", err, suggest(name, all))
 }
 
 // training is a run of gputax train.

@@ -38,7 +38,8 @@ type Device struct {
 
 	streams   []uintptr // by device.Stream
 	events    []uintptr // by device.Event
-	zeroing   uintptr   // a stream of our own, for Alloc
+	timing    [2]uintptr
+	zeroing   uintptr // a stream of our own, for Alloc
 	capturing device.Stream
 
 	blocks    map[*device.Block]struct{}
@@ -129,8 +130,10 @@ func (d *Device) release() (first error) {
 			note(d.drv.memFree(b.Addr), "cuMemFree")
 		}
 	}
-	for _, e := range d.events {
-		note(d.drv.eventDestroy(e), "cuEventDestroy")
+	for _, e := range append(d.events, d.timing[:]...) {
+		if e != 0 {
+			note(d.drv.eventDestroy(e), "cuEventDestroy")
+		}
 	}
 	for _, s := range d.streams {
 		note(d.drv.streamDestroy(s), "cuStreamDestroy")

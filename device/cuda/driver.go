@@ -50,6 +50,8 @@ type driver struct {
 	eventCreate       func(event *uintptr, flags uint32) result
 	eventDestroy      func(event uintptr) result
 	eventRecord       func(event, stream uintptr) result
+	eventSynchronize  func(event uintptr) result
+	eventElapsedTime  func(ms *float32, start, end uintptr) result
 
 	// moduleLoadDataEx compiles ptx and writes what the compiler complains of
 	// to log, both as C text.

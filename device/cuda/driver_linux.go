@@ -149,6 +149,10 @@ func (l *library) fillStreams(d *driver) {
 	d.eventDestroy = func(event uintptr) result { return l.call(eventDestroy, event) }
 	record := l.symbol("cuEventRecord")
 	d.eventRecord = func(event, stream uintptr) result { return l.call(record, event, stream) }
+	eventSynchronize := l.symbol("cuEventSynchronize")
+	d.eventSynchronize = func(event uintptr) result { return l.call(eventSynchronize, event) }
+	elapsed := l.symbol("cuEventElapsedTime")
+	d.eventElapsedTime = func(ms *float32, start, end uintptr) result { return l.call(elapsed, address(ms), start, end) }
 }
 
 func (l *library) fillModules(d *driver) {

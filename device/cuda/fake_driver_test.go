@@ -133,10 +133,21 @@ func (f *fake) fillStreams(d *driver) {
 		return f.queue("streamWaitEvent", s, func() { f.drain(f.marks[e]) })
 	}
 	d.eventCreate = func(e *uintptr, flags uint32) result {
-		if flags != eventDisableTiming {
+		if flags != eventDisableTiming && flags != 0 {
 			return 1
 		}
 		return f.make("eventCreate", "event", e)
+	}
+	d.eventSynchronize = func(e uintptr) result {
+		f.drain(f.marks[e])
+		return f.queue("eventSynchronize", f.marks[e], func() {})
+	}
+	d.eventElapsedTime = func(ms *float32, start, end uintptr) result {
+		if !f.open["event"][start] || !f.open["event"][end] || start == end {
+			return 400
+		}
+		*ms = 1.5
+		return f.check("eventElapsedTime")
 	}
 	d.eventDestroy = func(e uintptr) result { return f.destroy("eventDestroy", "event", e) }
 	d.eventRecord = func(e, s uintptr) result {
