@@ -113,6 +113,7 @@ func TestNewRefusals(t *testing.T) {
 		{Config{}, 1, Options{}, "0 customers"},
 		{small, 0, Options{}, "a batch of 0"},
 		{small, 1, Options{Embed: 9}, "Embed(9)"},
+		{small, 1, Options{Rollout: 9}, "Rollout(9)"},
 	} {
 		if _, err := New(rec, c.cfg, c.batch, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)

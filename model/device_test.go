@@ -172,8 +172,9 @@ func TestKernelChecks(t *testing.T) {
 	dev := &spy{Device: host.New()}
 	f := newFixture(t, dev, small, 4, Options{Embed: EmbedHoisted})
 	f.step()
-	other := newFixture(t, dev, small, 4, Options{})
+	other := newFixture(t, dev, small, 4, Options{Rollout: RolloutFused})
 	other.must(other.Encode(other.params))
+	other.must(other.Rollout(other.params, false))
 	kernels, args := dev.kernels, dev.args
 	for i, k := range kernels {
 		if w := k.WorkOf(args[i]); w.WriteBytes == 0 || w.Flops < 0 || w.ReadBytes < 0 {
