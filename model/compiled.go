@@ -52,17 +52,35 @@ func perColumns(n int) device.Dims {
 	return d
 }
 
-// productTiles is how many tiles of 64x64 fill a card. A product of fewer is
-// cut into tiles of 32x32 instead, each with more threads that share out k; the
-// compiled form tells the two by the number of threads.
-const productTiles = 100
+// A product has a block for each tile of 64x64 where there are enough to fill a
+// card. Otherwise tiles are 32x32, each with as many threads as a card has room
+// for, which share out k.
+const (
+	plainTiles  = 100
+	tensorTiles = 80
+	processors  = 132 // of a card
+)
 
-func productDims(a device.Args) device.Dims {
-	tiles := func(side int) int { return (a.Int(mmM) + side - 1) / side * ((a.Int(mmN) + side - 1) / side) }
-	if n := tiles(64); n >= productTiles {
+// tiles is how many squares cover the result of a product.
+func tiles(a device.Args, side int) int {
+	return (a.Int(mmM) + side - 1) / side * ((a.Int(mmN) + side - 1) / side)
+}
+
+func plainDims(a device.Args) device.Dims {
+	if n := tiles(a, 64); n >= plainTiles {
 		return device.Dims{X: n, Threads: 256}
 	}
-	return device.Dims{X: tiles(32), Threads: 512}
+	return device.Dims{X: tiles(a, 32), Threads: 512}
+}
+
+func tensorDims(a device.Args) device.Dims {
+	if n := tiles(a, 64); n >= tensorTiles {
+		return device.Dims{X: n, Threads: 256}
+	}
+	if n := tiles(a, 32); n > processors {
+		return device.Dims{X: n, Threads: 256}
+	}
+	return device.Dims{X: tiles(a, 32), Threads: 512}
 }
 
 // normRows is how many rows a block of normBackward takes, normWarps how many

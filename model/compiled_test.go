@@ -39,15 +39,19 @@ func openCard(t testing.TB) device.Device {
 	return card
 }
 
-// A product has one tile for each block, whatever the shape.
+// A product has one block for each tile, of the size that suits the card.
 func TestProductDims(t *testing.T) {
-	for _, c := range []struct{ m, n, blocks, threads int }{
-		{1408, 384, 132, 256}, {1408, 128, 176, 512}, {128, 128, 16, 512}, {1, 1, 1, 512}, {129, 128, 20, 512},
-		{21000, 512, 2632, 256}, {0, 5, 0, 512},
+	for _, c := range []struct{ m, n, plain, plainThreads, tensor, tensorThreads int }{
+		{1408, 384, 132, 256, 132, 256}, {1408, 128, 176, 512, 176, 256}, {2560, 128, 320, 512, 80, 256},
+		{128, 128, 16, 512, 16, 512}, {129, 128, 20, 512, 20, 512}, {1, 1, 1, 512, 1, 512}, {21000, 512, 2632, 256, 2632, 256},
+		{0, 5, 0, 512, 0, 512},
 	} {
 		a := device.Args{{}, {}, {}, {}, device.Int(c.m), device.Int(c.n), device.Int(7)}
-		if got, want := productDims(a), (device.Dims{X: c.blocks, Threads: c.threads}); got != want {
-			t.Errorf("%d x %d: %+v, want %+v", c.m, c.n, got, want)
+		if got, want := plainDims(a), (device.Dims{X: c.plain, Threads: c.plainThreads}); got != want {
+			t.Errorf("plain %d x %d: %+v, want %+v", c.m, c.n, got, want)
+		}
+		if got, want := tensorDims(a), (device.Dims{X: c.tensor, Threads: c.tensorThreads}); got != want {
+			t.Errorf("tensor %d x %d: %+v, want %+v", c.m, c.n, got, want)
 		}
 	}
 }

@@ -168,16 +168,19 @@ __device__ inline float uniform(const int *control, int instance, int t) {
 }
 
 // inverse is the first node whose cumulative probability exceeds u, or the last
-// possible one; every lane goes through them in order and finds the same.
+// possible one; every lane goes through them in order and finds the same. It
+// does not stop early, so that the reads need not wait for the sums.
 __device__ inline int inverse(const float *probs, float u, int nodes) {
   float sum = 0;
-  int last = 0;
+  int last = 0, found = -1;
+#pragma unroll 8
   for (int j = 0; j < nodes; j++) {
-    if (probs[j] > 0) last = j;
-    sum = __fadd_rn(sum, probs[j]);
-    if (sum > u) return j;
+    float p = probs[j];
+    if (p > 0) last = j;
+    sum = __fadd_rn(sum, p);
+    if (found < 0 && sum > u) found = j;
   }
-  return last;
+  return found < 0 ? last : found;
 }
 
 // largest is the index of the largest number, the lowest of equals, by a warp.

@@ -75,6 +75,7 @@ extern "C" __global__ void __launch_bounds__(512)
   int c = blockIdx.x * columns + threadIdx.x % columns, row = threadIdx.x / columns, rows = blockDim.x / columns;
   float d0 = 0, d1 = 0, d2 = 0, w0 = 0, w1 = 0, w2 = 0, w3 = 0;
   if (c < width) {
+#pragma unroll 4
     for (int i = row; i < batch * nodes; i += rows) {
       float v = dx[(size_t)i * width + c], px = coords[2 * i], py = coords[2 * i + 1];
       if (i % nodes == 0) {
@@ -204,7 +205,7 @@ extern "C" __global__ void model_norm_backward(float *dx, const float *x, const 
     norm_backward_row(dx + (size_t)r * width, x + (size_t)r * width, gamma, mean[r], rstd[r], sums, width);
   __syncthreads();
   unsigned *arrived = (unsigned *)scratch;
-  volatile float *partial = scratch + 1;
+  float *partial = scratch + 1;
   for (int c = threadIdx.x; c < 2 * width; c += blockDim.x) {
     float s = 0;
     for (int w = 0; w < warps; w++) s += space[(size_t)w * 2 * width + c];
@@ -218,8 +219,8 @@ extern "C" __global__ void model_norm_backward(float *dx, const float *x, const 
   __threadfence();
   for (int c = threadIdx.x; c < 2 * width; c += blockDim.x) {
     float s = 0;
-#pragma unroll 8
-    for (int g = 0; g < gridDim.x; g++) s += partial[(size_t)g * 2 * width + c];
+#pragma unroll 16
+    for (int g = 0; g < gridDim.x; g++) s += __ldcg(partial + (size_t)g * 2 * width + c);
     for (int g = 0; g < gridDim.x; g++) partial[(size_t)g * 2 * width + c] = 0;
     if (c < width) dgamma[c] += s;
     else dbeta[c - width] += s;

@@ -16,14 +16,14 @@ type products struct {
 // units, where a device has them.
 var (
 	plainProducts = products{
-		nn: newMatMul("model_matmul_nn", f32.NN, plainWork),
-		nt: newMatMul("model_matmul_nt", f32.NT, plainWork),
-		tn: newMatMul("model_matmul_tn", f32.TN, plainWork),
+		nn: newMatMul("model_matmul_nn", f32.NN, plainWork, plainDims),
+		nt: newMatMul("model_matmul_nt", f32.NT, plainWork, plainDims),
+		tn: newMatMul("model_matmul_tn", f32.TN, plainWork, plainDims),
 	}
 	tensorProducts = products{
-		nn: newMatMul("model_matmul_nn_tf32", f32.NN, tensorWork),
-		nt: newMatMul("model_matmul_nt_tf32", f32.NT, tensorWork),
-		tn: newMatMul("model_matmul_tn_tf32", f32.TN, tensorWork),
+		nn: newMatMul("model_matmul_nn_tf32", f32.NN, tensorWork, tensorDims),
+		nt: newMatMul("model_matmul_nt_tf32", f32.NT, tensorWork, tensorDims),
+		tn: newMatMul("model_matmul_tn_tf32", f32.TN, tensorWork, tensorDims),
 	}
 )
 
@@ -39,7 +39,8 @@ const (
 	mmAccumulate
 )
 
-func newMatMul(symbol string, op f32.Trans, work func(device.Args) device.Work) *device.Kernel {
+func newMatMul(symbol string, op f32.Trans, work func(device.Args) device.Work,
+	dims func(device.Args) device.Dims) *device.Kernel {
 	return &device.Kernel{
 		Symbol: symbol,
 		Params: signature("c a b bias", "m n k lda ldb ldc relu accumulate", ""),
@@ -68,7 +69,7 @@ func newMatMul(symbol string, op f32.Trans, work func(device.Args) device.Work) 
 			p.Run()
 		},
 		Module: matmulModule,
-		Dims:   productDims,
+		Dims:   dims,
 	}
 }
 

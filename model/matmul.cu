@@ -2,12 +2,10 @@
 // precision and on the tensor cores. The reference is kernels_matmul.go.
 //
 // The products of this model are small: hundreds of rows and columns, so that
-// filling the card and hiding latency matter more than reuse. Both precisions
-// come in two shapes, which the number of threads tells apart:
-//
-//   256 threads  a tile of 64x64 for each block
-//   512 threads  a tile of 32x32; k is shared out among groups of threads, and
-//                the groups' sums are added in their order
+// filling the card and hiding latency matter more than reuse. Blocks compute
+// tiles of 64x64 or, where those are too few, of 32x32; k is then shared out
+// among groups of threads, whose sums are added in their order. Dims decides,
+// and the kernels tell by the number of threads or blocks.
 //
 // Sizes, strides and alignment may be anything.
 
@@ -20,18 +18,21 @@ struct Operand {
   __device__ Operand(const float *p, int rows, int cols, int ld)
       : p(p), rows(rows), cols(cols), ld(ld), vec((size_t)p % 16 == 0 && ld % 4 == 0) {}
 
-  // four is the elements of row r from column c on, 0 outside; c is a multiple
-  // of 4.
-  __device__ float4 four(int r, int c) const {
-    float4 v = make_float4(0, 0, 0, 0);
-    if (r >= rows || c >= cols) return v;
+  // whole says that all of a part can be read four at a time, without checks:
+  // nothing then keeps its reads from being under way together.
+  __device__ bool whole(int r, int height, int c, int width) const {
+    return vec && r + height <= rows && c + width <= cols;
+  }
+
+  // aligned is the four elements of row r from column c on, in a whole part.
+  __device__ float4 aligned(int r, int c) const { return __ldg((const float4 *)(p + (size_t)r * ld + c)); }
+
+  // guarded is the same for any part: 0 outside of the matrix.
+  __device__ float4 guarded(int r, int c) const {
     const float *at = p + (size_t)r * ld + c;
-    if (vec && c + 4 <= cols) return __ldg((const float4 *)at);
-    v.x = __ldg(at);
-    if (c + 1 < cols) v.y = __ldg(at + 1);
-    if (c + 2 < cols) v.z = __ldg(at + 2);
-    if (c + 3 < cols) v.w = __ldg(at + 3);
-    return v;
+    bool in = r < rows;
+    return make_float4(in && c < cols ? __ldg(at) : 0, in && c + 1 < cols ? __ldg(at + 1) : 0,
+                       in && c + 2 < cols ? __ldg(at + 2) : 0, in && c + 3 < cols ? __ldg(at + 3) : 0);
   }
 };
 
@@ -64,10 +65,12 @@ const int shared_words = 9216;
 template <bool transposed, int tile, int parts>
 __device__ inline void fetch(float4 (&v)[parts], const Operand &o, int x0, int k0, int thread) {
   const int threads = tile * 4 / parts;
+  bool whole = transposed ? o.whole(k0, 16, x0, tile) : o.whole(x0, tile, k0, 16);
 #pragma unroll
   for (int l = 0; l < parts; l++) {
     int f = thread + l * threads;
-    v[l] = transposed ? o.four(k0 + f / (tile / 4), x0 + f % (tile / 4) * 4) : o.four(x0 + f / 4, k0 + f % 4 * 4);
+    int r = transposed ? k0 + f / (tile / 4) : x0 + f / 4, c = transposed ? x0 + f % (tile / 4) * 4 : k0 + f % 4 * 4;
+    v[l] = whole ? o.aligned(r, c) : o.guarded(r, c);
   }
 }
 
@@ -180,13 +183,21 @@ template <bool transposed> __device__ inline int place(int r, int g) { return tr
 template <bool transposed>
 __device__ inline void fragment(float (&f)[4][4], const Operand &o, int x0, int k0, int lane) {
   int g = lane / 4, t = lane % 4;
+  int r = transposed ? k0 + 4 * t : x0 + g, c = transposed ? x0 + 4 * g : k0 + 4 * t, apart = transposed ? 1 : 8;
+  float4 v[4];
+  if (transposed ? o.whole(k0, 16, x0, 32) : o.whole(x0, 32, k0, 16)) {
+#pragma unroll
+    for (int l = 0; l < 4; l++) v[l] = o.aligned(r + l * apart, c);
+  } else {
+#pragma unroll
+    for (int l = 0; l < 4; l++) v[l] = o.guarded(r + l * apart, c);
+  }
 #pragma unroll
   for (int l = 0; l < 4; l++) {
-    float4 v = transposed ? o.four(k0 + 4 * t + l, x0 + 4 * g) : o.four(x0 + 8 * l + g, k0 + 4 * t);
     if (transposed) {
-      f[0][l] = v.x, f[1][l] = v.y, f[2][l] = v.z, f[3][l] = v.w;
+      f[0][l] = v[l].x, f[1][l] = v[l].y, f[2][l] = v[l].z, f[3][l] = v[l].w;
     } else {
-      f[l][0] = v.x, f[l][1] = v.y, f[l][2] = v.z, f[l][3] = v.w;
+      f[l][0] = v[l].x, f[l][1] = v[l].y, f[l][2] = v[l].z, f[l][3] = v[l].w;
     }
   }
 }
@@ -225,12 +236,13 @@ template <bool ta, bool tb, bool add> __device__ inline void spill(float *at, fl
       }
 }
 
-// tensor computes one tile of a block: across by across warps side by side, and
-// as many shares of k as warps are left.
+// tensor computes one tile of a block of 8 or 16 warps: one for each 32x32 of
+// it, times as many shares of k as there are warps for.
 template <bool ta, bool tb>
 __device__ inline void tensor(float *shared, const Operand &a, const Operand &b, const Result &out, int depth) {
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32, warps = blockDim.x / 32;
-  int side = warps == 8 ? 2 : 1, tile = 32 * side, parts = side * side, shares = warps / parts;
+  int side = gridDim.x == tiles(out.m, 64) * tiles(out.n, 64) ? 2 : 1;
+  int tile = 32 * side, parts = side * side, shares = warps / parts;
   int part = warp % parts, share = warp / parts;
   int across = tiles(out.n, tile);
   int m0 = blockIdx.x / across * tile, n0 = blockIdx.x % across * tile;
@@ -284,7 +296,7 @@ __device__ inline void product(float *c, const float *a, const float *b, const f
 }
 
 #define PRODUCT(name, ta, tb, tensors)                                                                                    \
-  extern "C" __global__ void __launch_bounds__(512)                                                                       \
+  extern "C" __global__ void __launch_bounds__(512, tensors ? 1 : 2)                                                                       \
       name(float *c, const float *a, const float *b, const float *bias, int m, int n, int k, int lda, int ldb, int ldc,   \
            int relu, int accumulate) {                                                                                    \
     product<ta, tb, tensors>(c, a, b, bias, m, n, k, lda, ldb, ldc, relu, accumulate);                                    \

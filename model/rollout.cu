@@ -34,24 +34,31 @@ __device__ inline unsigned long long mix(unsigned long long x) {
   return x ^ x >> 31;
 }
 
-__device__ inline float uniform(const int *control, int instance, int t) {
+// stream is the part of uniform that does not change over steps.
+__device__ inline unsigned long long stream(const int *control) {
   unsigned long long h = mix((unsigned long long)(unsigned)control[1] << 32 | (unsigned)control[0]);
-  h = mix(h ^ (unsigned)control[2]);
-  h = mix(h ^ ((unsigned long long)(unsigned)instance << 32 | (unsigned)t));
+  return mix(h ^ (unsigned)control[2]);
+}
+
+__device__ inline float uniform(unsigned long long stream, int instance, int t) {
+  unsigned long long h = mix(stream ^ ((unsigned long long)(unsigned)instance << 32 | (unsigned)t));
   return (float)(h >> 40) / 16777216.0f;
 }
 
 // inverse is the first node whose cumulative probability exceeds u, or the last
-// possible one; every lane goes through them in order and finds the same.
+// possible one; every lane goes through them in order and finds the same. It
+// does not stop early, so that the reads need not wait for the sums.
 __device__ inline int inverse(const float *probs, float u, int nodes) {
   float sum = 0;
-  int last = 0;
+  int last = 0, found = -1;
+#pragma unroll 8
   for (int j = 0; j < nodes; j++) {
-    if (probs[j] > 0) last = j;
-    sum = __fadd_rn(sum, probs[j]);
-    if (sum > u) return j;
+    float p = probs[j];
+    if (p > 0) last = j;
+    sum = __fadd_rn(sum, p);
+    if (found < 0 && sum > u) found = j;
   }
-  return last;
+  return found < 0 ? last : found;
 }
 
 // largest is the index of the largest number, the lowest of equals, by a warp.
@@ -152,24 +159,33 @@ __device__ inline void attend(const Instance &in, int h, float capacity, int cur
 }
 
 // rate computes the scores of the warp's nodes, clip*tanh of the products of
-// the glimpse with their keys; a hidden node's is -Inf.
+// the glimpse with their keys; a hidden node's is -Inf. It does two nodes at
+// once, so that their sums overlap.
 __device__ inline void rate(const Instance &in) {
-  for (int j = warp_of(); j < in.nodes; j += warps) {
-    float s = 0;
-    if (!in.mask[j]) {
+  for (int j = warp_of(); j < in.nodes; j += 2 * warps) {
+    int other = min(j + warps, in.nodes - 1);
+    const float *x = in.logits + (size_t)j * in.width, *y = in.logits + (size_t)other * in.width;
+    float s = 0, t = 0;
 #pragma unroll 4
-      for (int c = lane_of(); c < in.width; c += 32) s = fmaf(in.glimpse[c], in.logits[(size_t)j * in.width + c], s);
-      s = clip * tanhf(warp_sum(s) * in.score_scale);
-    } else {
-      s = -INFINITY;
+    for (int c = lane_of(); c < in.width; c += 32) {
+      float g = in.glimpse[c];
+      s = fmaf(g, x[c], s);
+      t = fmaf(g, y[c], t);
     }
-    if (lane_of() == 0) in.score[j] = s;
+    for (int d = 16; d > 0; d /= 2) {
+      s += __shfl_xor_sync(~0u, s, d);
+      t += __shfl_xor_sync(~0u, t, d);
+    }
+    // Lane 0 has the one, lane 1 the other, where there is one.
+    int node = j + lane_of() * warps;
+    if (lane_of() < 2 && node < in.nodes)
+      in.score[node] = in.mask[node] ? -INFINITY : clip * tanhf((lane_of() ? t : s) * in.score_scale);
   }
 }
 
 // choose is the next node, and adds its log-probability to logprob; every warp
 // finds the same.
-__device__ inline int choose(const Instance &in, const int *control, int t, bool greedy, float &logprob) {
+__device__ inline int choose(const Instance &in, float u, bool greedy, float &logprob) {
   float top = -INFINITY;
   for (int j = lane_of(); j < in.nodes; j += 32) top = fmaxf(top, in.score[j]);
   top = warp_max(top);
@@ -178,7 +194,7 @@ __device__ inline int choose(const Instance &in, const int *control, int t, bool
   float log_sum = logf(warp_sum(sum));
   for (int j = lane_of(); j < in.nodes; j += 32) in.row[j] = expf((in.score[j] - top) - log_sum);
   __syncwarp();
-  int node = greedy ? largest(in.row, in.nodes) : inverse(in.row, uniform(control, blockIdx.x, t), in.nodes);
+  int node = greedy ? largest(in.row, in.nodes) : inverse(in.row, u, in.nodes);
   logprob += (in.score[node] - top) - log_sum;
   __syncwarp();
   return node;
@@ -187,6 +203,7 @@ __device__ inline int choose(const Instance &in, const int *control, int t, bool
 // roll decodes all steps. Once no customer is left only the depot can follow,
 // with probability 1.
 __device__ inline void roll(const Instance &in, int *actions, float *logprob, const int *control, int steps, bool greedy) {
+  unsigned long long draws = stream(control);
   int cur = 0, t = 0;
   float capacity = 1, total = 0;
   for (; t < steps; t++) {
@@ -195,7 +212,7 @@ __device__ inline void roll(const Instance &in, int *actions, float *logprob, co
     __syncthreads();
     rate(in);
     __syncthreads();
-    cur = choose(in, control, t, greedy, total);
+    cur = choose(in, uniform(draws, blockIdx.x, t), greedy, total);
     if (threadIdx.x == 0) actions[t] = cur;
     if (cur == 0) {
       capacity = 1;
