@@ -2,11 +2,12 @@
 //
 // Usage:
 //
-//	gputax run      run the benchmark matrix, print a table, write bench.txt
-//	gputax train    train a policy, with checkpoints
-//	gputax eval     evaluate a trained policy on a fixed set of instances
-//	gputax devices  list devices and device profiles
-//	gputax help     this text; gputax COMMAND -h for a command's flags
+//	gputax run        run the benchmark matrix, print a table, write bench.txt
+//	gputax train      train a policy, with checkpoints
+//	gputax eval       evaluate a trained policy on a fixed set of instances
+//	gputax calibrate  measure a device profile
+//	gputax devices    list devices and device profiles
+//	gputax help       this text; gputax COMMAND -h for a command's flags
 //
 // It exits with 0 when all is well, 1 when a regression was found, and 2 on an
 // error, which it states in one line on standard error.
@@ -51,6 +52,7 @@ var commands = []command{
 	{"run", "run the benchmark matrix, print a table, write bench.txt", runCommand},
 	{"train", "train a policy, with checkpoints", trainCommand},
 	{"eval", "evaluate a trained policy on a fixed set of instances", evalCommand},
+	{"calibrate", "measure a device profile", calibrateCommand},
 	{"devices", "list devices and device profiles", devicesCommand},
 }
 
@@ -91,7 +93,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 func usage(w io.Writer) {
 	fmt.Fprint(w, "gputax benchmarks the training of small neural networks on CPU and GPU.\n\nusage: gputax COMMAND [flags]\n\n")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.about)
+		fmt.Fprintf(w, "  %-11s%s\n", c.name, c.about)
 	}
 	fmt.Fprint(w, "\ngputax COMMAND -h shows a command's flags.\nexit codes: 0 well, 1 a regression found, 2 an error\n")
 }

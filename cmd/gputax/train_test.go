@@ -128,6 +128,26 @@ func TestTrainRefuses(t *testing.T) {
 	}
 }
 
+// Package profiles tests the calibration itself.
+func TestCalibrateRefuses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mine.json")
+	if err := os.WriteFile(path, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"calibrate", "-device", "host", "-name", "mine", "-o", path}, "it exists"},
+		{[]string{"calibrate", "-device", "host", "-o", path}, "-name and -o are required"},
+		{[]string{"calibrate", "-device", "sim:h200", "-name", "x", "-o", path + "2"}, "simulated"},
+	} {
+		if code, _, stderr := gputax(c.args...); code != exitError || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: exit %d, %s", c.args, code, stderr)
+		}
+	}
+}
+
 func TestBadHostPath(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

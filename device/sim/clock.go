@@ -25,6 +25,7 @@ type clock struct {
 	upload   int64   // when each copy engine is free
 	download int64
 	pool     pool
+	known    kernelTimes
 }
 
 // pool is background workers that do pieces of host work ahead of the host.
@@ -64,6 +65,7 @@ type costs struct {
 	syncHost, eventHost                    int64
 	graphHost, graphNode                   int64
 	alloc, allocPinned, free               int64
+	freeWaits                              bool
 	hostCallPS, hostItemPS                 int64
 	hostBytes, hostFlops                   uint64
 }
@@ -102,7 +104,7 @@ func newCosts(p *Profile) costs {
 		},
 		syncHost: ns(p.SyncHost), eventHost: ns(p.EventHost),
 		graphHost: ns(p.GraphHost), graphNode: ns(p.GraphNode),
-		alloc: ns(p.AllocHost), allocPinned: ns(p.AllocPinnedHost), free: ns(p.FreeHost),
+		alloc: ns(p.AllocHost), allocPinned: ns(p.AllocPinnedHost), free: ns(p.FreeHost), freeWaits: p.FreeWaits != 0,
 		hostCallPS: ps(p.HostCall), hostItemPS: ps(p.HostItem),
 		hostBytes: rate(p.HostBytesPerS), hostFlops: rate(p.HostFlopsPerS),
 	}
@@ -120,15 +122,19 @@ func over(n int64, rate uint64) int64 {
 	return int64(min(q, math.MaxInt64/4))
 }
 
-// kernel is how long declared work takes: the slower of arithmetic and memory.
-func (c *clock) kernel(w device.Work) int64 {
+// kernel is how long a launch takes: as long as one like it is known to take,
+// or else the slower of its declared arithmetic and memory traffic.
+func (c *clock) kernel(k *device.Kernel, w device.Work) int64 {
+	if t, ok := c.known.of(k.Symbol, w); ok {
+		return t
+	}
 	return max(over(w.Flops, c.c.flops)+over(w.TensorFlops, c.c.tensor), over(w.ReadBytes+w.WriteBytes, c.c.mem))
 }
 
 // launch issues one kernel.
-func (c *clock) launch(s device.Stream, w device.Work) {
+func (c *clock) launch(s device.Stream, k *device.Kernel, w device.Work) {
 	c.host += c.c.launchHost
-	c.run(s, c.host+c.c.launchLatency, c.kernel(w), c.c.kernelFloor)
+	c.run(s, c.host+c.c.launchLatency, c.kernel(k, w), c.c.kernelFloor)
 }
 
 // run puts work on a stream, no sooner than ready. Work at the floor overlaps

@@ -45,6 +45,7 @@ type Profile struct {
 	AllocHost       float64 // host time of one device allocation
 	AllocPinnedHost float64
 	FreeHost        float64
+	FreeWaits       float64 // 1 where a free waits for the device, as the CUDA driver's does; else 0
 
 	HostCall      float64 // declared host work: one function call
 	HostItem      float64 // one scalar step
@@ -53,6 +54,20 @@ type Profile struct {
 
 	// From says, for each constant by its JSON name, where it comes from.
 	From map[string]string
+
+	// Kernels are launches whose time is known, in any order. A launch like one
+	// of them takes its time; another of the same kernel, in proportion to its
+	// work; one of a kernel that is not there, by the rates above.
+	Kernels []KernelTime
+}
+
+// KernelTime is what one launch took.
+type KernelTime struct {
+	Symbol      string  `json:"symbol"`
+	Flops       int64   `json:"flops"`
+	TensorFlops int64   `json:"tensor_flops,omitempty"`
+	Bytes       int64   `json:"bytes"`
+	NS          float64 `json:"ns"`
 }
 
 // Statuses says what a profile's status may be, and what each means.
@@ -93,6 +108,7 @@ var fields = []field{
 	{"alloc_host_ns", func(p *Profile) *float64 { return &p.AllocHost }, false},
 	{"alloc_pinned_host_ns", func(p *Profile) *float64 { return &p.AllocPinnedHost }, false},
 	{"free_host_ns", func(p *Profile) *float64 { return &p.FreeHost }, false},
+	{"free_waits", func(p *Profile) *float64 { return &p.FreeWaits }, false},
 	{"host_call_ns", func(p *Profile) *float64 { return &p.HostCall }, false},
 	{"host_item_ns", func(p *Profile) *float64 { return &p.HostItem }, false},
 	{"host_bytes_per_s", func(p *Profile) *float64 { return &p.HostBytesPerS }, true},
@@ -124,6 +140,7 @@ func ReadProfile(file string, r io.Reader) (*Profile, error) {
 		About     string              `json:"about"`
 		Status    string              `json:"status"`
 		Constants map[string]constant `json:"constants"`
+		Kernels   []KernelTime        `json:"kernels"`
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -133,7 +150,7 @@ func ReadProfile(file string, r io.Reader) (*Profile, error) {
 	if _, err := dec.Token(); err != io.EOF {
 		return nil, fmt.Errorf("device profile %s: more text after the profile", file)
 	}
-	p := &Profile{Name: raw.Name, About: raw.About, Status: raw.Status, From: map[string]string{}}
+	p := &Profile{Name: raw.Name, About: raw.About, Status: raw.Status, From: map[string]string{}, Kernels: raw.Kernels}
 	if !nameOK.MatchString(p.Name) || nameTail.MatchString(p.Name) {
 		return nil, fmt.Errorf("device profile %s: field name: %q: want letters, digits, '.', '_' and '-', and no -digits at the end", file, p.Name)
 	}
@@ -143,6 +160,11 @@ func ReadProfile(file string, r io.Reader) (*Profile, error) {
 	for _, f := range fields {
 		if err := p.set(f, raw.Constants[f.name]); err != nil {
 			return nil, fmt.Errorf("device profile %s: %w", file, err)
+		}
+	}
+	for i, k := range p.Kernels {
+		if k.Symbol == "" || k.Flops < 0 || k.TensorFlops < 0 || k.Bytes < 0 || !(k.NS >= 0 && k.NS <= 1e12) {
+			return nil, fmt.Errorf("device profile %s: field kernels[%d]: %+v: want a symbol, and nothing below 0 or over 1e12 ns", file, i, k)
 		}
 	}
 	for name := range raw.Constants {
@@ -175,4 +197,36 @@ func (p *Profile) set(f field, c constant) error {
 	*f.at(p) = v
 	p.From[f.name] = c.From
 	return nil
+}
+
+// Write writes p as ReadProfile reads it: one constant and one kernel a line.
+func (p *Profile) Write(w io.Writer) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{\n  \"name\": %s,\n  \"about\": %s,\n  \"status\": %s,\n  \"constants\": {", quote(p.Name), quote(p.About), quote(p.Status))
+	for i, f := range fields {
+		fmt.Fprintf(&b, "%s\n    %q: {\"value\": %s,\n      \"from\": %s}", comma(i), f.name, quote(*f.at(p)), quote(p.From[f.name]))
+	}
+	b.WriteString("\n  },\n  \"kernels\": [")
+	for i, k := range p.Kernels {
+		fmt.Fprintf(&b, "%s\n    %s", comma(i), quote(k))
+	}
+	b.WriteString("\n  ]\n}\n")
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// quote is v as JSON.
+func quote(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // only texts and finite numbers come here
+	}
+	return string(text)
+}
+
+func comma(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return ","
 }

@@ -26,7 +26,7 @@ func New(p *Profile) *Device {
 	return &Device{
 		Device:  host.NewSize(int64(p.MemoryBytes)),
 		profile: p,
-		clock:   clock{c: newCosts(p), streams: make([]int64, 1)},
+		clock:   clock{c: newCosts(p), streams: make([]int64, 1), known: newKernelTimes(p.Kernels)},
 	}
 }
 
@@ -56,6 +56,11 @@ func (d *Device) AllocPinned(size int) (*device.Block, error) {
 
 // Free implements device.Device.
 func (d *Device) Free(b *device.Block) error {
+	if d.clock.c.freeWaits && !b.Pinned {
+		for _, t := range d.clock.streams {
+			d.clock.wait(t)
+		}
+	}
 	d.clock.host += d.clock.c.free
 	return d.Device.Free(b)
 }
@@ -83,7 +88,7 @@ func (d *Device) Copy(c device.Copy) error {
 // Launch implements device.Device.
 func (d *Device) Launch(s device.Stream, k *device.Kernel, args device.Args) error {
 	if !d.capturing {
-		d.clock.launch(s, k.WorkOf(args))
+		d.clock.launch(s, k, k.WorkOf(args))
 	}
 	return d.Device.Launch(s, k, args)
 }
@@ -129,7 +134,7 @@ func (d *Device) Replay(s device.Stream, graph any) error {
 	c.streams[s] = max(c.streams[s], c.host+c.c.launchLatency)
 	for _, n := range graph.(*host.Graph).Nodes {
 		if n.Kernel != nil {
-			c.run(s, 0, c.kernel(n.Kernel.WorkOf(n.Args)), c.c.graphNode)
+			c.run(s, 0, c.kernel(n.Kernel, n.Kernel.WorkOf(n.Args)), c.c.graphNode)
 		} else {
 			n.Copy.Stream = s
 			c.move(n.Copy, 0)

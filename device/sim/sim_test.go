@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ const round = `{"name": "round", "about": "for tests", "status": "fitted", "cons
 	"alloc_host_ns": {"value": 11, "from": "t"},
 	"alloc_pinned_host_ns": {"value": 13, "from": "t"},
 	"free_host_ns": {"value": 17, "from": "t"},
+	"free_waits": {"value": 0, "from": "t"},
 	"host_call_ns": {"value": 2.5, "from": "t"},
 	"host_item_ns": {"value": 0.5, "from": "t"},
 	"host_bytes_per_s": {"value": 1e9, "from": "t"},
@@ -251,6 +253,60 @@ func TestTensorFlops(t *testing.T) {
 	}
 }
 
+// Known launches take their time, others of the same kernel in proportion, and
+// a free that waits waits.
+func TestKnownKernels(t *testing.T) {
+	p, err := sim.ReadProfile("round", strings.NewReader(round))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.FreeWaits = 1
+	p.Kernels = []sim.KernelTime{
+		{Symbol: "test_work", Flops: 1000, Bytes: 100, NS: 600},
+		{Symbol: "test_work", Flops: 4000, Bytes: 100, NS: 1200},
+	}
+	for _, c := range []struct {
+		flops, bytes int
+		want         time.Duration
+	}{{1000, 100, 600}, {4000, 100, 1200}, {8000, 100, 2400}, {500, 50, 300}, {1100, 110, 660}, {10, 1, 50}} {
+		r := device.NewRecorder(sim.New(p))
+		b, err := r.Alloc(4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := r.Now()
+		if err := r.Launch(0, work, device.Int(c.flops), device.Int(c.bytes)); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Free(b); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := r.Now()-start, 10+100+c.want+17; got != want {
+			t.Errorf("%d flops, %d bytes, and a free: %d ns, want %d", c.flops, c.bytes, got, want)
+		}
+	}
+}
+
+// What is written is read back the same.
+func TestWriteProfile(t *testing.T) {
+	p, err := sim.ReadProfile("round", strings.NewReader(round))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Kernels = []sim.KernelTime{{Symbol: "a", Flops: 1, Bytes: 2, NS: 3.5}, {Symbol: "b", TensorFlops: 7, NS: 1}}
+	var out strings.Builder
+	if err := p.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	again, err := sim.ReadProfile("again", strings.NewReader(out.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(again, p) {
+		t.Errorf("wrote %+v, read %+v", p, again)
+	}
+}
+
 func TestReadProfileRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new string
@@ -268,6 +324,7 @@ func TestReadProfileRefuses(t *testing.T) {
 		{"an unknown status", `"fitted"`, `"guessed"`, []string{"FILE", "status", "guessed"}},
 		{"too slow to count", `"value": 17`, `"value": 1e13`, []string{"FILE", "free_host_ns", "1e+13"}},
 		{"text after it", `"t"}}}`, `"t"}}} x`, []string{"FILE"}},
+		{"a kernel without a symbol", `"t"}}}`, `"t"}}, "kernels": [{"flops": 1, "bytes": 1, "ns": 1}]}`, []string{"FILE", "kernels[0]"}},
 		{"half a file", round, round[:200], []string{"FILE"}},
 	} {
 		text := strings.Replace(round, c.old, c.new, 1)
