@@ -8,6 +8,8 @@
 //     every instance, without gradients; Evaluate computes the log-probability
 //     of those routes, all steps at once; Backward writes its gradient.
 //  4. Routes turns the actions into routes.
+//  5. On a CUDA device the kernels run in their compiled form: encoder.cu,
+//     decoder.cu, matmul.cu and rollout.cu, laid out by compiled.go.
 //
 // Every kernel's Go body gives the same bits for any number of threads. The
 // package model/gorgonia builds the same loss in another library with its own

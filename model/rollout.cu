@@ -234,6 +234,7 @@ const int room = 56320;
 __device__ inline void stage(Instance &in, float *at, const float *kvl, const float *place, const float *logits) {
   int n = in.nodes * in.width, odd = in.nodes | 1;
   float *keys = at, *values = keys + in.width * odd, *places = values + n, *rates = places + n;
+#pragma unroll 4
   for (int e = threadIdx.x; e < n; e += blockDim.x) {
     int j = e / in.width, c = e % in.width;
     const float *node = kvl + (size_t)j * 3 * in.width;
