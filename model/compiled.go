@@ -87,7 +87,7 @@ func tensorDims(a device.Args) device.Dims {
 // warps it has.
 const (
 	normRows  = 32
-	normWarps = 8
+	normWarps = 16
 )
 
 func normBlocks(rows int) int { return (rows + normRows - 1) / normRows }
@@ -96,10 +96,14 @@ func normBlocks(rows int) int { return (rows + normRows - 1) / normRows }
 // counter, and the sums of every block.
 func normScratch(rows, width int) int { return 1 + normBlocks(rows)*2*width }
 
+// attentionWarps is how many warps a block of the attention kernels has at most,
+// each with a query.
+const attentionWarps = 8
+
 // attentionChunk is for how many queries at a time a block of attentionBackward
 // keeps the gradients of all scores in shared memory.
 func attentionChunk(queries, keys int) int {
-	return min(queries, max(rowWarps, 10240/max(keys, 1)))
+	return min(queries, max(attentionWarps, 10240/max(keys, 1)))
 }
 
 // Shared memory of the fused rollout, in elements: what it may use, and for how

@@ -192,9 +192,9 @@ __device__ inline void norm_backward_row(float *dx, const float *x, const float 
 
 // The blocks' sums meet in scratch: the last block to arrive, told by the
 // counter in its first word, adds them in their order and leaves scratch zero.
-extern "C" __global__ void model_norm_backward(float *dx, const float *x, const float *gamma, const float *mean,
-                                               const float *rstd, float *dgamma, float *dbeta, float *scratch, int rows,
-                                               int width) {
+extern "C" __global__ void __launch_bounds__(512)
+    model_norm_backward(float *dx, const float *x, const float *gamma, const float *mean, const float *rstd, float *dgamma,
+                        float *dbeta, float *scratch, int rows, int width) {
   __shared__ bool last;
   int warps = blockDim.x / 32;
   float *sums = space + (size_t)warp_of() * 2 * width;

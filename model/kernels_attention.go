@@ -73,7 +73,7 @@ var attention = &device.Kernel{
 	Module: encoderModule,
 	Dims: func(a device.Args) device.Dims {
 		s := shape(a, 6)
-		warps := max(min(s.Queries, rowWarps), 1)
+		warps := max(min(s.Queries, attentionWarps), 1)
 		return device.Dims{X: s.Batch * s.Heads, Threads: 32 * warps, Shared: 4 * warps * s.Keys}
 	},
 }
@@ -145,6 +145,6 @@ var attentionBackward = &device.Kernel{
 	Module: encoderModule,
 	Dims: func(a device.Args) device.Dims {
 		s := shape(a, 8)
-		return device.Dims{X: s.Batch * s.Heads, Threads: 32 * rowWarps, Shared: 4 * s.Keys * attentionChunk(s.Queries, s.Keys)}
+		return device.Dims{X: s.Batch * s.Heads, Threads: 32 * attentionWarps, Shared: 4 * s.Keys * attentionChunk(s.Queries, s.Keys)}
 	},
 }
