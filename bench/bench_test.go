@@ -160,6 +160,15 @@ func TestDeviceTime(t *testing.T) {
 	}
 }
 
+// Warm stands in for the op that would warm up.
+func TestWarm(t *testing.T) {
+	warmed, runs := 0, 0
+	w := bench.Work{Warm: func() error { warmed++; return nil }, Op: func(*device.Recorder) error { runs++; return nil }}
+	if _, err := bench.Measure(context.Background(), device.NewRecorder(simulated(t)), 0, w); err != nil || warmed != 1 || runs != 1 {
+		t.Errorf("warmed up %d times, ran %d times, %v", warmed, runs, err)
+	}
+}
+
 func TestMeasureStops(t *testing.T) {
 	broken := errors.New("broken")
 	_, err := bench.Measure(context.Background(), device.NewRecorder(host.New()), 0, bench.Work{Op: func(*device.Recorder) error { return broken }})

@@ -18,6 +18,7 @@ type Op func(rec *device.Recorder) error
 type Work struct {
 	Op     Op
 	Before func() error // sets the stage ahead of every op; neither timed nor counted; may be nil
+	Warm   func() error // warms up with less than a whole op; nil runs one
 	Close  func() error // frees what the work holds; may be nil
 }
 
@@ -32,7 +33,7 @@ type Sample struct {
 	Warnings []error         // what a reader of the sample should know
 }
 
-// Measure runs the op once to warm up, then over and over until budget is spent,
+// Measure warms up, then runs the op over and over until budget is spent,
 // at least once. On a virtual clock one op tells everything, so it runs once.
 // A cancelled context ends it with the context's error between two ops.
 func Measure(ctx context.Context, rec *device.Recorder, budget time.Duration, w Work) (Sample, error) {
@@ -56,7 +57,7 @@ func Measure(ctx context.Context, rec *device.Recorder, budget time.Duration, w 
 // measure is the loop that Measure and Run share: next says whether to go on.
 func measure(rec *device.Recorder, next func() bool, w Work) (Sample, error) {
 	s := Sample{Clock: rec.Device().Clock()}
-	if _, _, err := w.once(rec); err != nil {
+	if err := w.warmUp(rec); err != nil {
 		return s, fmt.Errorf("bench: warm-up: %w", err)
 	}
 	rec.Reset()
@@ -90,6 +91,15 @@ func measure(rec *device.Recorder, next func() bool, w Work) (Sample, error) {
 		s.Warnings = append(s.Warnings, fmt.Errorf("bench: the op does not do the same work every time; counters are those of the first of %d ops", s.Ops))
 	}
 	return s, nil
+}
+
+// warmUp makes the first op measured no different from the next.
+func (w *Work) warmUp(rec *device.Recorder) error {
+	if w.Warm == nil {
+		_, _, err := w.once(rec)
+		return err
+	}
+	return errors.Join(w.Warm(), rec.Drain())
 }
 
 // once runs Before, then the op until the device is done, so that its time is

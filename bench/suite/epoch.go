@@ -44,6 +44,7 @@ func epochWork(rec *device.Recorder, opt trainer.Options, f trainer.Factors) (be
 	}
 	return bench.Work{
 		Before: t.Rewind,
+		Warm:   t.Step,
 		Op: func(*device.Recorder) error {
 			_, err := t.Epoch()
 			return err
