@@ -41,23 +41,23 @@ func (m *loop) Cost(r *vrp.Routes) error {
 // belongs to instance i mod their number.
 func Loop(costs, dist []float32, nodes int, r *vrp.Routes) (edges int) {
 	size := nodes * nodes
-	at := 0 // of the matrix of the next route
-	next := func() []float32 {
-		if at == len(dist) {
+	i, at := 0, 0 // the next route, and where its matrix is
+	for ; i+1 < len(costs); i += 2 {
+		a, b := r.Of(i), r.Of(i+1)
+		other := at + size
+		if other == len(dist) {
+			other = 0
+		}
+		costs[i], costs[i+1] = twoRoutes(a, b, dist[at:at+size], dist[other:other+size], nodes)
+		edges += max(len(a)-1, 0) + max(len(b)-1, 0)
+		if at = other + size; at == len(dist) {
 			at = 0
 		}
-		at += size
-		return dist[at-size : at]
-	}
-	i := 0
-	for ; i+1 < len(costs); i += 2 {
-		costs[i], costs[i+1] = twoRoutes(r.Of(i), r.Of(i+1), next(), next(), nodes)
 	}
 	if i < len(costs) {
-		costs[i], _ = twoRoutes(r.Of(i), nil, next(), nil, nodes)
-	}
-	for i := range costs {
-		edges += max(len(r.Of(i))-1, 0)
+		a := r.Of(i)
+		costs[i], _ = twoRoutes(a, nil, dist[at:at+size], nil, nodes)
+		edges += max(len(a)-1, 0)
 	}
 	return edges
 }
