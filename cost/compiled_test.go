@@ -50,7 +50,7 @@ func TestCompiledAgree(t *testing.T) {
 		for _, l := range []devicetest.Launch{
 			{Kernel: zeroCost, Buffers: []any{floats(3)}},
 			{Kernel: addEdge, Buffers: []any{floats(1), floats(n * n)}, Scalars: []any{rng.IntN(n * n)}},
-			{Kernel: routeCosts, Buffers: []any{floats(count), b.Dist, append(append([]int32{}, r.Offsets...), r.Nodes...)}, Scalars: []any{count, batch, n}},
+			{Kernel: routeCosts, Buffers: []any{floats(count), b.Dist, rowsOf(r)}, Scalars: []any{count, batch, n, r.Longest() + 1}},
 			{Kernel: zeroInts, Buffers: []any{ints(count, 9)}, Scalars: []any{batch}},
 			{Kernel: copyWords, Buffers: []any{ints(count, 9), ints(count, 9)}, Scalars: []any{batch}},
 			{Kernel: maskEdges, Buffers: []any{floats(count * edges), ints(count, edges+2)}, Scalars: []any{count, edges}},
@@ -62,6 +62,18 @@ func TestCompiledAgree(t *testing.T) {
 			devicetest.Agree(t, l.Kernel.Symbol, reference, card, l)
 		}
 	}
+}
+
+// rowsOf lays routes out as fused does.
+func rowsOf(r *vrp.Routes) []int32 {
+	var rows []int32
+	for i := range r.Len() {
+		rows = append(rows, r.Of(i)...)
+		for range r.Longest() + 1 - len(r.Of(i)) {
+			rows = append(rows, endOfRoute)
+		}
+	}
+	return rows
 }
 
 // The methods themselves, on the card.

@@ -7,13 +7,16 @@ import (
 	"gputax/vrp"
 )
 
-// fused sends all routes in one asynchronous copy, offsets first, and adds
-// them all up in one kernel.
+// fused lays all routes out in pinned memory, a row each, and adds them all up
+// in one kernel, which reads them where they are: for so few bytes a copy would
+// take longer than the kernel.
 type fused struct {
 	resident
-	staging device.Pinned
-	routes  device.Buffer
+	rows device.Pinned
 }
+
+// endOfRoute stands after the last node of a row.
+const endOfRoute = -1
 
 func openFused(rec *device.Recorder) (Method, error) {
 	return &fused{resident: resident{rec: rec}}, nil
@@ -23,67 +26,70 @@ func (m *fused) Cost(r *vrp.Routes) error {
 	if err := m.begin(r); err != nil {
 		return err
 	}
-	words := len(r.Offsets) + len(r.Nodes)
-	if err := m.room(4 * words); err != nil {
+	stride := r.Longest() + 1
+	if err := m.room(4 * r.Len() * stride); err != nil {
 		return err
 	}
-	staged := device.View[int32](m.staging.Slice(0, 4*words).Bytes())
-	copy(staged, r.Offsets)
-	copy(staged[len(r.Offsets):], r.Nodes)
-	m.rec.HostWork(device.HostWork{Bytes: int64(4 * words)})
-	if err := m.rec.UploadAsync(device.Default, m.routes, m.staging.Slice(0, 4*words)); err != nil {
-		return err
+	rows := m.rows.Slice(0, 4*r.Len()*stride)
+	words := device.View[int32](rows.Bytes())
+	for i := range r.Len() {
+		row := words[i*stride : (i+1)*stride]
+		row[copy(row, r.Of(i))] = endOfRoute
 	}
-	return m.rec.Launch(device.Default, routeCosts, device.Buf(m.Result()), device.Buf(m.dist),
-		device.Buf(m.routes.Slice(0, 4*words)), device.Int(r.Len()), device.Int(m.batch.B), device.Int(m.batch.Nodes()))
+	m.rec.HostWork(device.HostWork{Calls: int64(r.Len()), Bytes: int64(rows.Size())})
+	return m.rec.Launch(device.Default, routeCosts, device.Buf(m.Result()), device.Buf(m.dist), device.Buf(rows.Buffer()),
+		device.Int(r.Len()), device.Int(m.batch.B), device.Int(m.batch.Nodes()), device.Int(stride))
 }
 
-// room makes staging and routes hold at least size bytes, and waits for an
-// earlier Cost that may still read staging.
+// room makes rows hold at least size bytes, and waits for an earlier Cost that
+// may still read them.
 func (m *fused) room(size int) error {
 	if m.rec.Pending(device.Default) {
 		if err := m.rec.Sync(device.Default); err != nil {
 			return err
 		}
 	}
-	if m.staging.Size() >= size {
+	if m.rows.Size() >= size {
 		return nil
 	}
-	if err := m.rec.FreePinned(m.staging); err != nil {
+	if err := m.rec.FreePinned(m.rows); err != nil {
 		return err
 	}
-	m.staging = device.Pinned{}
-	staging, err := m.rec.AllocPinned(size)
-	if err != nil {
-		return err
-	}
-	m.staging = staging
-	return grow(m.rec, &m.routes, size)
+	m.rows = device.Pinned{}
+	rows, err := m.rec.AllocPinned(size)
+	m.rows = rows
+	return err
 }
 
 func (m *fused) Close() error {
-	return errors.Join(m.resident.Close(), m.rec.FreePinned(m.staging), m.rec.Free(m.routes))
+	return errors.Join(m.resident.Close(), m.rec.FreePinned(m.rows))
 }
 
-// routeCosts is Loop, one thread a route. routes holds count+1 offsets and then
-// the nodes.
+// routeCosts is the sum over row i of routes, up to endOfRoute, of the distances
+// between neighbours, by the matrix of instance i mod batch.
 var routeCosts = &device.Kernel{
 	Symbol: "cost_routes",
 	Module: module,
-	Dims:   cover(3),
-	Params: []device.Param{{Name: "costs"}, {Name: "dist"}, {Name: "routes"},
-		{Name: "count", Kind: device.KindInt}, {Name: "batch", Kind: device.KindInt}, {Name: "nodes", Kind: device.KindInt}},
+	Dims:   func(a device.Args) device.Dims { return device.Cover(32*a.Int(3), threads) },
+	Params: intParams([]string{"costs", "dist", "routes"}, "count", "batch", "nodes", "stride"),
 	Check: func(a device.Args) error {
-		count, batch, nodes := a.Int(3), a.Int(4), a.Int(5)
-		return errors.Join(a.Need(0, count), a.Need(1, batch*nodes*nodes), a.Need(2, count+1))
+		count, batch, nodes, stride := a.Int(3), a.Int(4), a.Int(5), a.Int(6)
+		return errors.Join(a.Need(0, count), a.Need(1, batch*nodes*nodes), a.Need(2, count*stride))
 	},
 	Work: func(a device.Args) device.Work {
-		edges := int64(max(a.Words(2)-2*a.Int(3)-1, 0))
+		edges := int64(a.Int(3)) * int64(max(a.Int(6)-2, 0))
 		return device.Work{Flops: edges, ReadBytes: int64(a.Buffer(2).Size()) + 4*edges, WriteBytes: 4 * int64(a.Int(3))}
 	},
 	Body: func(a device.Args) {
-		count, batch, nodes, words := a.Int(3), a.Int(4), a.Int(5), a.I32(2)
-		r := vrp.Routes{Offsets: words[:count+1], Nodes: words[count+1:]}
-		Loop(a.F32(0)[:count], a.F32(1)[:batch*nodes*nodes], nodes, &r)
+		costs, dist, routes := a.F32(0), a.F32(1), a.I32(2)
+		batch, nodes, stride := a.Int(4), a.Int(5), a.Int(6)
+		for i := range a.Int(3) {
+			row, d := routes[i*stride:(i+1)*stride], dist[i%batch*nodes*nodes:]
+			var sum float32
+			for j := 1; j < stride && row[j-1] != endOfRoute && row[j] != endOfRoute; j++ {
+				sum += d[int(row[j-1])*nodes+int(row[j])]
+			}
+			costs[i] = sum
+		}
 	},
 }

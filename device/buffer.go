@@ -92,6 +92,10 @@ func (p Pinned) Bytes() []byte {
 	return p.block.Host[p.off : p.off+p.size : p.off+p.size]
 }
 
+// Buffer is the same memory as kernels see it: they read and write it where it
+// is, across the bus, without a copy. For a few kilobytes that beats one.
+func (p Pinned) Buffer() Buffer { return Buffer(p) }
+
 // Element is what buffers hold.
 type Element interface {
 	~uint8 | ~int32 | ~uint32 | ~float32

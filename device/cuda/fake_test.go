@@ -123,8 +123,14 @@ func (f *fake) drain(stream uintptr) {
 	f.pending[stream] = f.pending[stream][:0]
 }
 
-// at is the memory from addr to the end of its block.
+// at is the memory from addr to the end of its block; pinned memory is where it
+// is on the host.
 func (f *fake) at(addr uint64) []byte {
+	for p, b := range f.pinned {
+		if base := uint64(uintptr(p)); addr >= base && addr < base+uint64(len(b)) {
+			return b[addr-base:]
+		}
+	}
 	for base, b := range f.memory {
 		if addr >= base && addr < base+uint64(len(b)) {
 			return b[addr-base:]

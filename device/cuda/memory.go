@@ -46,7 +46,8 @@ func (d *Device) AllocPinned(size int) (*device.Block, error) {
 	if r := d.drv.memHostAlloc(&p, uintptr(size), 0); r != 0 {
 		return nil, d.drv.fail(r, "cuMemHostAlloc(%d bytes)", size)
 	}
-	b := &device.Block{Host: unsafe.Slice((*byte)(p), size), Size: size, Pinned: true}
+	// Unified addressing gives the device the host's own address.
+	b := &device.Block{Host: unsafe.Slice((*byte)(p), size), Addr: uint64(uintptr(p)), Size: size, Pinned: true}
 	clear(b.Host)
 	d.blocks[b] = struct{}{}
 	return b, nil

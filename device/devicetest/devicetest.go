@@ -30,6 +30,7 @@ func Run(t *testing.T, open Opener) {
 		{"MemoryReturns", testMemoryReturns},
 		{"UseAfterFree", testUseAfterFree},
 		{"CopyModes", testCopyModes},
+		{"PinnedInKernels", testPinnedInKernels},
 		{"CopyParts", testCopyParts},
 		{"CopyOutOfRange", testCopyOutOfRange},
 		{"CopyNothing", testCopyNothing},

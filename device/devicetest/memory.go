@@ -160,6 +160,27 @@ func testCopyModes(t *testing.T, r *device.Recorder) {
 	}
 }
 
+// testPinnedInKernels has a kernel read and write pinned memory in place.
+func testPinnedInKernels(t *testing.T, r *device.Recorder) {
+	p, err := r.AllocPinned(40)
+	ok(t, err)
+	x := device.View[float32](p.Bytes())
+	copy(x, ramp(10, 1))
+	ok(t, scale(r, device.Default, p.Slice(8, 32).Buffer(), 2, 1))
+	ok(t, r.Sync(device.Default))
+	for i, v := range x {
+		want := float32(i + 1)
+		if i >= 2 {
+			want = 2*want + 1
+		}
+		if v != want {
+			t.Fatalf("element %d is %v, want %v", i, v, want)
+		}
+	}
+	ok(t, r.FreePinned(p))
+	refused(t, "a kernel on freed pinned memory", scale(r, device.Default, p.Buffer(), 1, 1), device.ErrFreed)
+}
+
 func testCopyParts(t *testing.T, r *device.Recorder) {
 	b := upload(t, r, ramp(16, 0))
 	ok(t, r.Upload(b.Slice(4*4, 4*8).Slice(4*2, 4*3), device.Bytes([]float32{-1, -2, -3})))
