@@ -160,6 +160,22 @@ func TestDeviceTime(t *testing.T) {
 	}
 }
 
+// Phases are of the op alone: not of Before, not of what is between ops, and
+// the last one of an op does not go on.
+func TestPhasesAreOfTheOp(t *testing.T) {
+	rec := device.NewRecorder(simulated(t))
+	s, err := bench.Measure(context.Background(), rec, 0, bench.Work{
+		Before: func() error { rec.HostWork(device.HostWork{Bytes: 1 << 30}); return nil },
+		Op:     func(rec *device.Recorder) error { rec.Phase("last"); return rec.Launch(device.Default, tick) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := metric(&s, "sim-last-ns/op"); !ok || v > s.PerOp || v == 0 {
+		t.Errorf("the phase took %v ns of an op of %v", v, s.PerOp)
+	}
+}
+
 // Warm stands in for the op that would warm up.
 func TestWarm(t *testing.T) {
 	warmed, runs := 0, 0

@@ -103,7 +103,8 @@ func (w *Work) warmUp(rec *device.Recorder) error {
 }
 
 // once runs Before, then the op until the device is done, so that its time is
-// whole; only the op is timed and counted.
+// whole; only the op is timed and counted, and what comes before and after it
+// belongs to no phase.
 func (w *Work) once(rec *device.Recorder) (time.Duration, device.Counters, error) {
 	if w.Before != nil {
 		if err := w.Before(); err != nil {
@@ -114,12 +115,14 @@ func (w *Work) once(rec *device.Recorder) (time.Duration, device.Counters, error
 		}
 	}
 	before, start := rec.Counters(), rec.Now()
+	rec.Phase("")
 	if err := w.Op(rec); err != nil {
 		return 0, device.Counters{}, err
 	}
 	if err := rec.Drain(); err != nil {
 		return 0, device.Counters{}, err
 	}
+	rec.Phase("")
 	return rec.Now() - start, rec.Counters().Sub(before), nil
 }
 

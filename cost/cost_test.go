@@ -162,18 +162,20 @@ func TestCountersAreExact(t *testing.T) {
 	}
 	r := b.RandomRoutes(1)
 	edges, words := int64(r.Edges()), int64(len(r.Nodes))
-	for name, want := range map[string]device.Counters{
+	counts := map[string]device.Counters{
 		"loop":      {},
 		"per_route": {device.Launches: batch + edges},
 		"per_route_item": {device.Launches: batch + edges, device.Syncs: batch,
 			device.DownloadCopies: batch, device.DownloadBytes: 4 * batch},
 		"padded": {device.Launches: batch + 6, device.UploadCopies: batch + 1, device.PageableCopies: batch + 1,
 			device.UploadBytes: 4 * (words + batch)},
-		"fused": {device.Launches: 1},
-	} {
-		v, err := Named(name)
-		if err != nil {
-			t.Fatal(err)
+		"fused": {device.Launches: 1, device.MappedBytes: 4 * batch * int64(r.Longest()+1)},
+	}
+	for _, v := range Variants {
+		name := v.Name
+		want, ok := counts[name]
+		if !ok {
+			t.Errorf("%s: its counters are not stated here", name)
 		}
 		rec := device.NewRecorder(host.New())
 		m, err := v.Open(rec)

@@ -93,7 +93,8 @@ func (p Pinned) Bytes() []byte {
 }
 
 // Buffer is the same memory as kernels see it: they read and write it where it
-// is, across the bus, without a copy. For a few kilobytes that beats one.
+// is, across the bus, without a copy. For a few kilobytes that beats one. It
+// counts as mapped bytes.
 func (p Pinned) Buffer() Buffer { return Buffer(p) }
 
 // Element is what buffers hold.

@@ -11,6 +11,7 @@ const (
 	UploadBytes                   //
 	DownloadCopies                // device to host, by hand or by a graph
 	DownloadBytes                 //
+	MappedBytes                   // pinned memory that kernels were given to read or write in place
 	PageableCopies                // of those copies, both ways, the pageable ones
 	Syncs                         // waits for a stream; blocking copies wait too, and count as copies
 	Allocs                        // device and pinned allocations
@@ -28,6 +29,7 @@ var units = [counterCount]string{
 	UploadBytes:    "h2d-B/op",
 	DownloadCopies: "d2h-copies/op",
 	DownloadBytes:  "d2h-B/op",
+	MappedBytes:    "mapped-B/op",
 	PageableCopies: "pageable-copies/op",
 	Syncs:          "syncs/op",
 	Allocs:         "dev-allocs/op",

@@ -112,6 +112,18 @@ func (a Args) Kind(i int) Kind { return a[i].kind }
 // Words is the length of buffer i in elements of four bytes.
 func (a Args) Words(i int) int { return a[i].buf.size / 4 }
 
+// Mapped is how many bytes of pinned memory the launch works on in place: they
+// cross the bus.
+func (a Args) Mapped() int64 {
+	var n int64
+	for i := range a {
+		if b := a[i].buf; b.block != nil && b.block.Pinned {
+			n += int64(b.size)
+		}
+	}
+	return n
+}
+
 // Need refuses a buffer i of fewer than n elements of four bytes, and a
 // negative n.
 func (a Args) Need(i, n int) error {

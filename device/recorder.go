@@ -112,13 +112,19 @@ func (r *Recorder) eager(what string) error {
 // Alloc gives size bytes of device memory, zeroed.
 func (r *Recorder) Alloc(size int) (Buffer, error) {
 	b, err := r.alloc("allocate", size, r.dev.Alloc)
-	return Buffer{block: b, size: size}, err
+	if err != nil {
+		return Buffer{}, err
+	}
+	return Buffer{block: b, size: size}, nil
 }
 
 // AllocPinned gives size bytes of page-locked host memory, zeroed.
 func (r *Recorder) AllocPinned(size int) (Pinned, error) {
 	b, err := r.alloc("allocate pinned", size, r.dev.AllocPinned)
-	return Pinned{block: b, size: size}, err
+	if err != nil {
+		return Pinned{}, err
+	}
+	return Pinned{block: b, size: size}, nil
 }
 
 func (r *Recorder) alloc(what string, size int, from func(int) (*Block, error)) (*Block, error) {

@@ -16,6 +16,7 @@ func (r *Recorder) Launch(s Stream, k *Kernel, args ...Arg) error {
 		return fmt.Errorf("device: launch %s: %w", k.Symbol, err)
 	}
 	r.count(Launches, 1)
+	r.count(MappedBytes, r.args.Mapped())
 	for i := range r.args {
 		r.holds(r.args[i].buf.block)
 	}

@@ -137,11 +137,12 @@ func testCounters(t *testing.T, r *device.Recorder) {
 	ok(t, err)
 	ok(t, r.Replay(device.Default, g))
 	ok(t, r.Replay(device.Default, g))
+	ok(t, scale(r, device.Default, p.Slice(0, 20).Buffer(), 1, 1))
 	ok(t, r.Drain()) // counts nothing
 	ok(t, r.FreeGraph(g))
 	ok(t, r.Free(x))
 	want := device.Counters{
-		device.Launches: 3, device.GraphLaunches: 2, device.GraphKernels: 4,
+		device.Launches: 4, device.MappedBytes: 20, device.GraphLaunches: 2, device.GraphKernels: 4,
 		device.UploadCopies: 5, device.UploadBytes: 800, device.DownloadCopies: 2, device.DownloadBytes: 17,
 		device.PageableCopies: 2, device.Syncs: 1, device.Allocs: 2, device.Frees: 1,
 	}

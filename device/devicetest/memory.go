@@ -55,8 +55,11 @@ func testAllocNegative(t *testing.T, r *device.Recorder) {
 
 func testOutOfMemory(t *testing.T, r *device.Recorder) {
 	total, before := r.Device().Memory()
-	_, err := r.Alloc(int(total) + 1)
+	nothing, err := r.Alloc(int(total) + 1)
 	refused(t, "allocating more than there is", err, device.ErrOutOfMemory)
+	if nothing.Size() != 0 {
+		t.Errorf("a failed allocation gave a buffer of %d bytes", nothing.Size())
+	}
 	if c := r.Counters(); c[device.Allocs] != 0 {
 		t.Errorf("a failed allocation counted: %d", c[device.Allocs])
 	}

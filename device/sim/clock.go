@@ -123,18 +123,25 @@ func over(n int64, rate uint64) int64 {
 }
 
 // kernel is how long a launch takes: as long as one like it is known to take,
-// or else the slower of its declared arithmetic and memory traffic.
-func (c *clock) kernel(k *device.Kernel, w device.Work) int64 {
+// or else the slowest of its declared arithmetic, its memory traffic, and what
+// it reads across the bus, which takes as long as a pinned upload.
+func (c *clock) kernel(k *device.Kernel, a device.Args) int64 {
+	w := k.WorkOf(a)
 	if t, ok := c.known.of(k.Symbol, w); ok {
 		return t
 	}
-	return max(over(w.Flops, c.c.flops)+over(w.TensorFlops, c.c.tensor), over(w.ReadBytes+w.WriteBytes, c.c.mem))
+	t := max(over(w.Flops, c.c.flops)+over(w.TensorFlops, c.c.tensor), over(w.ReadBytes+w.WriteBytes, c.c.mem))
+	if n := a.Mapped(); n > 0 {
+		bus := c.c.copies[device.HostToDevice][pinned]
+		t = max(t, bus.latency+over(n, bus.rate))
+	}
+	return t
 }
 
 // launch issues one kernel.
-func (c *clock) launch(s device.Stream, k *device.Kernel, w device.Work) {
+func (c *clock) launch(s device.Stream, k *device.Kernel, a device.Args) {
 	c.host += c.c.launchHost
-	c.run(s, c.host+c.c.launchLatency, c.kernel(k, w), c.c.kernelFloor)
+	c.run(s, c.host+c.c.launchLatency, c.kernel(k, a), c.c.kernelFloor)
 }
 
 // run puts work on a stream, no sooner than ready. Work at the floor overlaps

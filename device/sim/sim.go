@@ -88,7 +88,7 @@ func (d *Device) Copy(c device.Copy) error {
 // Launch implements device.Device.
 func (d *Device) Launch(s device.Stream, k *device.Kernel, args device.Args) error {
 	if !d.capturing {
-		d.clock.launch(s, k, k.WorkOf(args))
+		d.clock.launch(s, k, args)
 	}
 	return d.Device.Launch(s, k, args)
 }
@@ -134,7 +134,7 @@ func (d *Device) Replay(s device.Stream, graph any) error {
 	c.streams[s] = max(c.streams[s], c.host+c.c.launchLatency)
 	for _, n := range graph.(*host.Graph).Nodes {
 		if n.Kernel != nil {
-			c.run(s, 0, c.kernel(n.Kernel, n.Kernel.WorkOf(n.Args)), c.c.graphNode)
+			c.run(s, 0, c.kernel(n.Kernel, n.Args), c.c.graphNode)
 		} else {
 			n.Copy.Stream = s
 			c.move(n.Copy, 0)

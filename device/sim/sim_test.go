@@ -174,6 +174,13 @@ func TestClock(t *testing.T) {
 			}
 			return e.r.Sync(0)
 		}, 20 + 100 + 30 + 800 + 400 + 7},
+		{"a kernel on pinned memory waits for the bus", func(e *env) error {
+			k := &device.Kernel{Symbol: "t", Params: []device.Param{{Name: "x"}}, Body: func(device.Args) {}}
+			if err := e.r.Launch(0, k, device.Buf(e.p.Buffer())); err != nil {
+				return err
+			}
+			return e.r.Sync(0)
+		}, 10 + 100 + 300 + 100 + 7},
 		{"allocation and free", func(e *env) error {
 			b, err := e.r.Alloc(8)
 			if err != nil {
