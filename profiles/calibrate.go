@@ -75,7 +75,7 @@ func (m *meter) progress(what string) {
 
 // time is the median over rounds of what f takes, in ns, divided by n.
 func (m *meter) time(n int, f func() error) (spread, error) {
-	var all []float64
+	var all samples
 	for range m.Rounds {
 		if err := m.rec.Drain(); err != nil {
 			return spread{}, err
@@ -86,8 +86,15 @@ func (m *meter) time(n int, f func() error) (spread, error) {
 		}
 		all = append(all, float64(time.Since(start))/float64(n))
 	}
-	slices.Sort(all)
-	return spread{all[len(all)/2], all[0], all[len(all)-1]}, nil
+	return all.spread(), nil
+}
+
+// samples is times of the same thing, in ns.
+type samples []float64
+
+func (s samples) spread() spread {
+	s = slices.Sorted(slices.Values(s))
+	return spread{s[len(s)/2], s[0], s[len(s)-1]}
 }
 
 // spread is a median with the least and the most.
@@ -235,7 +242,7 @@ func (m *meter) kernels() error {
 	best := func(work func(sim.KernelTime) int64) float64 {
 		rate := 1.0
 		for _, k := range m.p.Kernels {
-			rate = max(rate, float64(work(k))/k.NS*1e9)
+			rate = max(rate, float64(work(k))/max(k.NS, 1)*1e9)
 		}
 		return rate
 	}

@@ -3,6 +3,7 @@ package profiles
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"gputax/device"
 )
@@ -64,36 +65,35 @@ func (m *meter) allocations() error {
 	const n = 50
 	var bufs [n]device.Buffer
 	var pins [n]device.Pinned
-	i := 0
-	each := func(f func() error) (spread, error) { // one after the other, in time's rounds
-		i = 0
-		return m.time(n, repeat(n, func() error { err := f(); i++; return err }))
-	}
-	rounds := m.Rounds
-	m.Rounds = 1 // what is allocated must be freed before it is allocated again
-	defer func() { m.Rounds = rounds }()
-	alloc, err := each(func() (err error) { bufs[i], err = m.rec.Alloc(4); return err })
-	if err != nil {
-		return err
-	}
-	free, err := each(func() error { return m.rec.Free(bufs[i]) })
-	if err != nil {
-		return err
-	}
-	pinned, err := each(func() (err error) { pins[i], err = m.rec.AllocPinned(4096); return err })
-	if err != nil {
-		return err
-	}
-	if _, err := each(func() error { return m.rec.FreePinned(pins[i]) }); err != nil {
-		return err
+	var alloc, free, pinned samples
+	for range m.Rounds { // what is allocated is freed before it is allocated again
+		for _, part := range []struct {
+			to *samples
+			do func(i int) error
+		}{
+			{&alloc, func(i int) (err error) { bufs[i], err = m.rec.Alloc(4); return err }},
+			{&free, func(i int) error { return m.rec.Free(bufs[i]) }},
+			{&pinned, func(i int) (err error) { pins[i], err = m.rec.AllocPinned(4096); return err }},
+			{nil, func(i int) error { return m.rec.FreePinned(pins[i]) }},
+		} {
+			start := time.Now()
+			for i := range n {
+				if err := part.do(i); err != nil {
+					return err
+				}
+			}
+			if part.to != nil {
+				*part.to = append(*part.to, float64(time.Since(start))/n)
+			}
+		}
 	}
 	total, _ := m.Dev.Memory()
 	p := m.p
-	m.set("memory_bytes", &p.MemoryBytes, float64(total), "as the device says")
-	m.set("alloc_host_ns", &p.AllocHost, alloc.median, fmt.Sprintf("mean of %d of 4 bytes", n))
-	m.set("free_host_ns", &p.FreeHost, free.median, fmt.Sprintf("mean of %d of 4 bytes", n))
-	m.set("alloc_pinned_host_ns", &p.AllocPinnedHost, pinned.median, fmt.Sprintf("mean of %d of 4 kB", n))
-	m.set("free_waits", &p.FreeWaits, 1, "not measured: the CUDA driver waits for the device before it frees")
+	m.set("alloc_host_ns", &p.AllocHost, alloc.spread().median, "4 bytes "+alloc.spread().String())
+	m.set("free_host_ns", &p.FreeHost, free.spread().median, "4 bytes "+free.spread().String())
+	m.set("alloc_pinned_host_ns", &p.AllocPinnedHost, pinned.spread().median, "4 kB "+pinned.spread().String())
+	p.MemoryBytes, p.From["memory_bytes"] = float64(total), "as the device says"
+	p.FreeWaits, p.From["free_waits"] = 1, "known, not measured: the CUDA driver waits for the device before it frees"
 	return nil
 }
 

@@ -16,7 +16,7 @@ func TestBuiltInProfiles(t *testing.T) {
 	for _, p := range all {
 		status[p.Name] = p.Status
 	}
-	if status["a6000-pytorch"] != "fitted" || status["h200"] != "provisional" {
+	if status["a6000-pytorch"] != "fitted" || status["h200"] != "measured" {
 		t.Errorf("profiles and their status: %v", status)
 	}
 	for _, p := range all {
@@ -32,7 +32,7 @@ func TestBuiltInProfiles(t *testing.T) {
 }
 
 func TestDevice(t *testing.T) {
-	if p, err := Device("h200"); err != nil || p.LaunchHost != 3500 {
+	if p, err := Device("h200"); err != nil || p.LaunchHost < 1000 || len(p.Kernels) < 100 {
 		t.Errorf("h200: %+v, %v", p, err)
 	}
 	if _, err := Device("h2000"); err == nil || !strings.Contains(err.Error(), "a6000-pytorch, h200") {

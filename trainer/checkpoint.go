@@ -23,10 +23,18 @@ type runHeader struct {
 	Seed  uint64  `json:"seed"`
 	First uint64  `json:"first_instance"`
 	Steps uint64  `json:"steps"`
+
+	// What rounds differently.
+	Engine  string `json:"engine"`
+	Rollout string `json:"rollout"`
+	TF32    bool   `json:"tf32"`
+
+	Run string `json:"run"` // Options.Run
 }
 
 func (t *Trainer) header() runHeader {
-	return runHeader{Batch: t.factors.Batch, Epoch: t.opt.Epoch, Clip: t.opt.Clip, Seed: t.opt.Seed, First: t.opt.Instance, Steps: t.steps}
+	return runHeader{Batch: t.factors.Batch, Epoch: t.opt.Epoch, Clip: t.opt.Clip, Seed: t.opt.Seed, First: t.opt.Instance, Steps: t.steps,
+		Engine: t.factors.Engine, Rollout: t.factors.Rollout, TF32: t.factors.TF32, Run: t.opt.Run}
 }
 
 // Save writes everything that a run needs to go on to path, whole or not at

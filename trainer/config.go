@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"gputax/model"
@@ -58,7 +59,7 @@ func (c *Config) parse(data []byte) error {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
 	if err := dec.Decode(c); err != nil {
-		return fmt.Errorf("%s", strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " "))
+		return fmt.Errorf("%s", plain(err))
 	}
 	if err := dec.Decode(new(Config)); err != io.EOF {
 		return fmt.Errorf("more than one document")
@@ -71,6 +72,21 @@ func (c *Config) parse(data []byte) error {
 		return fmt.Errorf("missing: %s", strings.Join(missing, ", "))
 	}
 	return c.validate()
+}
+
+// typeName is how the decoder names the type it knows no key for.
+var typeName = regexp.MustCompile(` not found in type .*`)
+
+// plain is a decoder's error in one line, without Go's types.
+func plain(err error) string {
+	var lines []string
+	for line := range strings.Lines(strings.TrimPrefix(err.Error(), "yaml: ")) {
+		line = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "unmarshal errors:"))
+		if line != "" {
+			lines = append(lines, typeName.ReplaceAllString(line, ": no such key"))
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 // missingKeys is the keys of t that a document lacks.
@@ -113,6 +129,7 @@ func (c *Config) Options() Options {
 		Model: model.Config{Customers: c.Problem.Customers, Capacity: c.Problem.Capacity,
 			Width: c.Model.Width, Heads: c.Model.Heads, Layers: c.Model.Layers, Hidden: c.Model.Hidden},
 		Epoch: c.Training.EpochSize, Rate: c.Training.LearningRate, Clip: c.Training.ClipNorm, Seed: c.Training.Seed,
+		Run: fmt.Sprintf("learning rate %v, decay %v, %d instances for the baseline", c.Training.LearningRate, c.Training.RateDecay, c.Baseline.Instances),
 	}
 }
 

@@ -228,8 +228,9 @@ func refuseCheckpoints(t *testing.T, opt Options, f Factors, path string) {
 	}
 	altered := slices.Clone(data)
 	altered[len(altered)/2] ^= 1
-	otherSeed := opt
+	otherSeed, otherRun := opt, opt
 	otherSeed.Seed++
+	otherRun.Run = "another learning rate"
 	for name, c := range map[string]struct {
 		opt  Options
 		path string
@@ -239,6 +240,7 @@ func refuseCheckpoints(t *testing.T, opt Options, f Factors, path string) {
 		"altered":      {opt, write(altered), "altered"},
 		"foreign":      {opt, write([]byte("hello")), "bad"},
 		"another seed": {otherSeed, path, "another run"},
+		"another rate": {otherRun, path, "another run"},
 		"missing":      {opt, filepath.Join(t.TempDir(), "none"), "no such file"},
 	} {
 		tr := open(t, host.New(), c.opt, f)

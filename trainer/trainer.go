@@ -28,6 +28,7 @@ type Options struct {
 	Clip     float64 // the most that the gradient's norm may be
 	Seed     uint64  // of instances, parameters and samples
 	Instance uint64  // number of the first instance drawn
+	Run      string  // what else a checkpoint must agree in to be taken up
 }
 
 // Tiny is the reference workload.

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"time"
 
 	"gputax/cost"
 	"gputax/device"
+	"gputax/device/sim"
 	"gputax/profiles"
 	"gputax/trainer"
 	"gputax/vrp"
@@ -35,8 +37,12 @@ func calibrateCommand(_ context.Context, stdout, stderr io.Writer, args []string
 	if err := parse(f, calibrateAbout, stdout, args); err != nil {
 		return err
 	}
+	signal.Reset() // nothing to keep: a signal ends it at once
 	if *name == "" || *path == "" {
 		return errors.New("-name and -o are required")
+	}
+	if err := sim.CheckName(*name); err != nil {
+		return fmt.Errorf("-name: %w", err)
 	}
 	if _, err := os.Lstat(*path); err == nil {
 		return fmt.Errorf("-o %s: it exists; move it away or choose another", *path)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/signal"
 	"time"
 
 	"gputax/device"
@@ -30,6 +31,7 @@ func evalCommand(_ context.Context, stdout, _ io.Writer, args []string) (err err
 	if err := parse(f, evalAbout, stdout, args); err != nil {
 		return err
 	}
+	signal.Reset() // nothing to keep: a signal ends it at once
 	if *instances < 1 || *samples < 0 {
 		return fmt.Errorf("-instances %d, -samples %d: want at least 1 and 0", *instances, *samples)
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"gputax/cost"
+
 	"golang.org/x/perf/benchfmt"
 )
 
@@ -68,8 +70,8 @@ func TestRun(t *testing.T) {
 		t.Fatalf("exit %d, %s", code, stderr)
 	}
 	rs := results(t, filepath.Join(dir, "bench.txt"))
-	if len(rs) != 30 {
-		t.Errorf("%d results, want 5 variants on 3 devices, twice", len(rs))
+	if want := 2 * 3 * len(cost.Variants); len(rs) != want {
+		t.Errorf("%d results, want every variant on 3 devices, twice: %d", len(rs), want)
 	}
 	for _, r := range rs {
 		name := r.Name.String()
@@ -82,7 +84,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: %v launches", name, v)
 		}
 	}
-	for _, want := range []string{"Cost  batch=128  n=10", "variant", "per_route_item", "1813", "71.4 ms", "sim:h200", "best", "30 of 30 results"} {
+	for _, want := range []string{"Cost  batch=128  n=10", "variant", "per_route_item", "1813", "71.4 ms", "sim:h200", "best", " results in "} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the table does not say %q:\n%s", want, stdout)
 		}
@@ -175,7 +177,7 @@ func TestBadInput(t *testing.T) {
 		}
 		return path
 	}
-	negative := profile("negative.json", `"value": 3500`, `"value": -3500`)
+	negative := profile("negative.json", `"launch_host_ns": {"value": `, `"launch_host_ns": {"value": -3500`)
 	short := profile("short.json", `"sync_host_ns"`, `"sync_host"`)
 	for _, c := range []struct {
 		args []string
@@ -186,9 +188,11 @@ func TestBadInput(t *testing.T) {
 		{[]string{"run", "-device", "hots"}, []string{`"hots"`, "did you mean host?"}},
 		{[]string{"run", "-device", "sim:h20"}, []string{`"h20"`, "a6000-pytorch, h200", "sim:h200?"}},
 		{[]string{"run", "-device", "cuda:0"}, []string{"cuda:0"}},
-		{[]string{"run", "-device", "sim:" + negative}, []string{negative, "launch_host_ns", "-3500"}},
+		{[]string{"run", "-device", "sim:" + negative}, []string{negative, "launch_host_ns", "-3.5"}},
 		{[]string{"run", "-device", "sim:" + short}, []string{short, "sync_host_ns", "missing"}},
 		{[]string{"run", "-device", "sim:" + dir + "/none.json"}, []string{"none.json", "no such file"}},
+		{[]string{"run", "-device", "host,host"}, []string{"two devices are called host"}},
+		{[]string{"run", "-device", ","}, []string{"no device is named"}},
 		{[]string{"run", "-run", "Cost["}, []string{"Cost[", "missing closing ]"}},
 		{[]string{"run", "-run", "NoSuchBench"}, []string{"no benchmark matches", "NoSuchBench", "-list"}},
 		{[]string{"run", "-shard", "0/4"}, []string{"0/4", "out of range"}},

@@ -72,14 +72,20 @@ func selectDevices(list string) ([]named, error) {
 		return nil, err
 	}
 	specs := splitList(list)
-	if len(specs) == 0 {
+	switch {
+	case list == "":
 		specs = have
+	case len(specs) == 0:
+		return nil, fmt.Errorf("-device %q: no device is named", list)
 	}
 	var out []named
 	for _, spec := range specs {
 		dev, err := openDevice(spec, have)
 		if err != nil {
 			return nil, err
+		}
+		if slices.ContainsFunc(out, func(n named) bool { return n.name == dev.Name() }) {
+			return nil, fmt.Errorf("-device: two devices are called %s; results would not tell them apart", dev.Name())
 		}
 		out = append(out, named{spec, dev.Name()})
 		if err := dev.Close(); err != nil {

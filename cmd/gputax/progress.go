@@ -39,6 +39,12 @@ func (p *progress) step(name string) {
 	p.done++
 }
 
+// say prints a line that stays, terminal or not.
+func (p *progress) say(format string, args ...any) {
+	p.clear()
+	fmt.Fprintf(p.w, format+"\n", args...)
+}
+
 // clear takes the line away.
 func (p *progress) clear() {
 	if p.on {

@@ -97,6 +97,9 @@ func runJobs(ctx context.Context, jobs []job, n int, per time.Duration, out *out
 				}
 				return results, fmt.Errorf("%s: %w", j.name, err)
 			}
+			for _, w := range s.Warnings {
+				p.say("%s: %v", j.name, w)
+			}
 			r.samples = append(r.samples, s)
 		}
 		results = append(results, r)

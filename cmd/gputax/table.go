@@ -59,7 +59,7 @@ func printTable(w io.Writer, results []result) {
 		i := slices.IndexFunc(cells, func(c cell) bool { return c.variant == v })
 		c := cells[i].counters
 		fmt.Fprintf(tw, "%-*s\t%s\t%d\t%s\t%d\t", width, v, launches(c), c[device.UploadCopies]+c[device.DownloadCopies],
-			bytesText(c[device.UploadBytes]+c[device.DownloadBytes]), c[device.Syncs])
+			bytesText(c[device.UploadBytes]+c[device.DownloadBytes]+c[device.MappedBytes]), c[device.Syncs])
 		for _, d := range devices {
 			fmt.Fprint(tw, timeCell(cells, v, d))
 		}

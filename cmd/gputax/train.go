@@ -131,17 +131,25 @@ func (r *training) train(ctx context.Context, stdout io.Writer) error {
 	for epoch := first; epoch < r.config.Training.Epochs; epoch++ {
 		if err := r.epoch(ctx, stdout, epoch); err != nil {
 			if errors.Is(err, context.Canceled) {
-				return fmt.Errorf("interrupted in epoch %d; %s has the epochs before it, and the same command goes on", epoch+1, r.checkpoint)
+				return fmt.Errorf("interrupted in epoch %d; %s, and the same command goes on", epoch+1, r.kept(epoch))
 			}
 			var bad *trainer.NotFinite
 			if errors.As(err, &bad) {
-				return fmt.Errorf("epoch %d: %w; %s has the last good epoch", epoch+1, err, r.checkpoint)
+				return fmt.Errorf("epoch %d: %w; %s", epoch+1, err, r.kept(epoch))
 			}
 			return err
 		}
 	}
 	fmt.Fprintf(stdout, "%d epochs done; gputax eval -params %s tells how good it is\n", r.config.Training.Epochs, r.checkpoint)
 	return nil
+}
+
+// kept says what is on disk when an epoch, counted from 0, does not end well.
+func (r *training) kept(epoch int) string {
+	if epoch == 0 {
+		return "no checkpoint was written yet"
+	}
+	return fmt.Sprintf("%s has the %d epochs before it", r.checkpoint, epoch)
 }
 
 // epoch trains one epoch, tries the policy against the baseline, and saves.

@@ -109,7 +109,7 @@ func TestTrainRefuses(t *testing.T) {
 		{[]string{"train", "-config", good, "-set", "cots=loop"}, []string{"cots=loop", "the keys are"}},
 		{[]string{"train", "-config", good, "-set", "batch=1000000"}, []string{"1000000"}},
 		{[]string{"train", "-config", good, "-o", dir}, []string{checkpointName, "not a gputax file", "another -o"}},
-		{[]string{"train", "-config", writeConfig(t, "2", "1e30"), "-o", t.TempDir()}, []string{"epoch 1", "step ", "not finite", "last good"}},
+		{[]string{"train", "-config", writeConfig(t, "2", "1e30"), "-o", t.TempDir()}, []string{"epoch 1", "step ", "not finite", "no checkpoint was written yet"}},
 		{[]string{"eval", "-params", "none"}, []string{"none", "no such file"}},
 		{[]string{"eval", "-instances", "0"}, []string{"-instances 0"}},
 	} {
@@ -140,6 +140,7 @@ func TestCalibrateRefuses(t *testing.T) {
 	}{
 		{[]string{"calibrate", "-device", "host", "-name", "mine", "-o", path}, "it exists"},
 		{[]string{"calibrate", "-device", "host", "-o", path}, "-name and -o are required"},
+		{[]string{"calibrate", "-device", "host", "-name", "a/b", "-o", path + "2"}, "a/b"},
 		{[]string{"calibrate", "-device", "sim:h200", "-name", "x", "-o", path + "2"}, "simulated"},
 	} {
 		if code, _, stderr := gputax(c.args...); code != exitError || !strings.Contains(stderr, c.want) {

@@ -128,6 +128,14 @@ var (
 	nameTail = regexp.MustCompile(`-[0-9]+$`)
 )
 
+// CheckName says what is wrong with a profile's name.
+func CheckName(name string) error {
+	if !nameOK.MatchString(name) || nameTail.MatchString(name) {
+		return fmt.Errorf("%q: want letters, digits, '.', '_' and '-', and no -digits at the end", name)
+	}
+	return nil
+}
+
 // ReadProfile reads a profile's JSON. Unknown, missing and impossible fields
 // are refused by name; file is what errors call the source.
 func ReadProfile(file string, r io.Reader) (*Profile, error) {
@@ -151,8 +159,8 @@ func ReadProfile(file string, r io.Reader) (*Profile, error) {
 		return nil, fmt.Errorf("device profile %s: more text after the profile", file)
 	}
 	p := &Profile{Name: raw.Name, About: raw.About, Status: raw.Status, From: map[string]string{}, Kernels: raw.Kernels}
-	if !nameOK.MatchString(p.Name) || nameTail.MatchString(p.Name) {
-		return nil, fmt.Errorf("device profile %s: field name: %q: want letters, digits, '.', '_' and '-', and no -digits at the end", file, p.Name)
+	if err := CheckName(p.Name); err != nil {
+		return nil, fmt.Errorf("device profile %s: field name: %w", file, err)
 	}
 	if _, ok := Statuses[p.Status]; !ok {
 		return nil, fmt.Errorf("device profile %s: field status: %q: want measured, fitted or provisional", file, p.Status)
