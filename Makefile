@@ -16,6 +16,7 @@ lint:
 
 race:           # the race detector on the seam and on what runs on it
 	go test -race ./device/... ./vrp ./cost ./transfer
+	go test -race -run 'Loader|Deterministic' ./trainer
 
 generate:       # generated code, checked for drift by the tests
 	go generate ./...
@@ -23,6 +24,8 @@ generate:       # generated code, checked for drift by the tests
 fuzz:           # a minute on each fuzz target
 	go test -fuzz FuzzVariantsAgree -fuzztime 1m ./cost
 	go test -fuzz FuzzReadProfile -fuzztime 1m ./device/sim
+	go test -fuzz FuzzMatMul -fuzztime 1m ./device/host/f32
+	go test -fuzz FuzzOperations -fuzztime 1m ./device/host/f32
 
 ci:
 	bash .ci/run
