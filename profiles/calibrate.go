@@ -49,7 +49,7 @@ func Calibrate(c Calibration) (*sim.Profile, error) {
 		name    string
 		measure func() error
 	}{
-		{"launches", m.launches}, {"copies", m.copies}, {"allocations", m.allocations},
+		{"launches", m.launches}, {"gaps", m.gap}, {"copies", m.copies}, {"allocations", m.allocations},
 		{"the host", m.host}, {"memory", m.memory}, {"kernels", m.kernels},
 	} {
 		m.progress(part.name)

@@ -63,29 +63,45 @@ func (m *meter) copies() error {
 // allocations measures allocating and freeing small blocks.
 func (m *meter) allocations() error {
 	const n = 50
-	var bufs [n]device.Buffer
-	var pins [n]device.Pinned
+	// A block that stays, as a trainer has many: the driver gives whole pages
+	// back once nothing is left in them, which takes far longer.
+	held, err := m.rec.Alloc(4)
+	if err != nil {
+		return err
+	}
 	var alloc, free, pinned samples
-	for range m.Rounds { // what is allocated is freed before it is allocated again
-		for _, part := range []struct {
-			to *samples
-			do func(i int) error
-		}{
-			{&alloc, func(i int) (err error) { bufs[i], err = m.rec.Alloc(4); return err }},
-			{&free, func(i int) error { return m.rec.Free(bufs[i]) }},
-			{&pinned, func(i int) (err error) { pins[i], err = m.rec.AllocPinned(4096); return err }},
-			{nil, func(i int) error { return m.rec.FreePinned(pins[i]) }},
-		} {
+	for range m.Rounds {
+		var took [3]time.Duration
+		for range n { // one at a time, as a loop that makes small tensors does
 			start := time.Now()
-			for i := range n {
-				if err := part.do(i); err != nil {
-					return err
-				}
+			b, err := m.rec.Alloc(4)
+			if err != nil {
+				return err
 			}
-			if part.to != nil {
-				*part.to = append(*part.to, float64(time.Since(start))/n)
+			took[0] += time.Since(start)
+			start = time.Now()
+			if err := m.rec.Free(b); err != nil {
+				return err
+			}
+			took[1] += time.Since(start)
+		}
+		for range n {
+			start := time.Now()
+			p, err := m.rec.AllocPinned(4096)
+			if err != nil {
+				return err
+			}
+			took[2] += time.Since(start)
+			if err := m.rec.FreePinned(p); err != nil {
+				return err
 			}
 		}
+		for i, to := range []*samples{&alloc, &free, &pinned} {
+			*to = append(*to, float64(took[i])/n)
+		}
+	}
+	if err := m.rec.Free(held); err != nil {
+		return err
 	}
 	total, _ := m.Dev.Memory()
 	p := m.p
@@ -125,6 +141,44 @@ func (m *meter) host() error {
 	m.set("host_bytes_per_s", &p.HostBytesPerS, math.Round(1e9*size*batchSize/bytes.median), "copies of 64 KiB")
 	m.set("host_flops_per_s", &p.HostFlopsPerS, math.Round(1e9*2*4096*batchSize/flops.median), "a plain loop of multiply-adds")
 	return nil
+}
+
+// gap measures what a launch costs its stream beyond the same kernel in a
+// graph, with kernels long enough that the host is not what is waited for.
+func (m *meter) gap() error {
+	const n, size = 100, 16 << 20
+	b, err := m.rec.Alloc(2 * size)
+	if err != nil {
+		return err
+	}
+	launch := func() error {
+		return m.rec.Launch(device.Default, copyKernel, device.Buf(b.Slice(0, size)), device.Buf(b.Slice(size, size)), device.Int(size/16))
+	}
+	waited := func(f func() error) func() error {
+		return func() error {
+			if err := f(); err != nil {
+				return err
+			}
+			return m.rec.Sync(device.Default)
+		}
+	}
+	g, err := m.capture(n, launch)
+	if err != nil {
+		return err
+	}
+	graph, err := m.time(n, waited(func() error { return m.rec.Replay(device.Default, g) }))
+	if err != nil {
+		return err
+	}
+	plain, err := m.time(n, waited(repeat(n, launch)))
+	if err != nil {
+		return err
+	}
+	m.set("launch_gap_ns", &m.p.LaunchGap, plain.median-graph.median, fmt.Sprintf("a kernel launched by itself %v, in a graph %v", plain, graph))
+	if err := m.rec.FreeGraph(g); err != nil {
+		return err
+	}
+	return m.rec.Free(b)
 }
 
 // memory measures how fast a kernel moves memory.

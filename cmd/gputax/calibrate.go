@@ -61,7 +61,7 @@ func calibrateCommand(_ context.Context, stdout, stderr io.Writer, args []string
 		return err
 	}
 	workloads := variantSteps()
-	line := newProgress(stderr, 6+len(workloads))
+	line := newProgress(stderr, 7+len(workloads))
 	p, err := profiles.Calibrate(profiles.Calibration{
 		Dev: d, Name: *name, About: about + ", driven from Go without cgo", Date: time.Now().UTC().Format(time.DateOnly),
 		Rounds: *rounds, Workloads: workloads, Item: item, Items: items, Progress: line.step,

@@ -58,16 +58,17 @@ func (p *pool) claim(now, t int64, workers, ahead int) (ready int64) {
 // costs is a Profile in whole nanoseconds and whole rates; only the two that
 // are multiplied before they are rounded are in picoseconds.
 type costs struct {
-	launchHost, launchLatency, kernelFloor int64
-	flops, tensor, mem                     uint64
-	copyHost                               int64
-	copies                                 [2][2]copyCost // by direction, and pageable 0, pinned 1
-	syncHost, eventHost                    int64
-	graphHost, graphNode                   int64
-	alloc, allocPinned, free               int64
-	freeWaits                              bool
-	hostCallPS, hostItemPS                 int64
-	hostBytes, hostFlops                   uint64
+	launchHost, launchLatency, launchGap int64
+	kernelFloor                          int64
+	flops, tensor, mem                   uint64
+	copyHost                             int64
+	copies                               [2][2]copyCost // by direction, and pageable 0, pinned 1
+	syncHost, eventHost                  int64
+	graphHost, graphNode                 int64
+	alloc, allocPinned, free             int64
+	freeWaits                            bool
+	hostCallPS, hostItemPS               int64
+	hostBytes, hostFlops                 uint64
 }
 
 type copyCost struct {
@@ -89,7 +90,7 @@ func (c *clock) wait(t int64) { c.host = max(c.host, t) }
 
 func newCosts(p *Profile) costs {
 	return costs{
-		launchHost: ns(p.LaunchHost), launchLatency: ns(p.LaunchLatency), kernelFloor: ns(p.KernelFloor),
+		launchHost: ns(p.LaunchHost), launchLatency: ns(p.LaunchLatency), launchGap: ns(p.LaunchGap), kernelFloor: ns(p.KernelFloor),
 		flops: rate(p.FlopsPerS), tensor: rate(p.TensorPerS), mem: rate(p.MemBytesPerS),
 		copyHost: ns(p.CopyHost),
 		copies: [2][2]copyCost{
@@ -142,6 +143,7 @@ func (c *clock) kernel(k *device.Kernel, a device.Args) int64 {
 func (c *clock) launch(s device.Stream, k *device.Kernel, a device.Args) {
 	c.host += c.c.launchHost
 	c.run(s, c.host+c.c.launchLatency, c.kernel(k, a), c.c.kernelFloor)
+	c.streams[s] += c.c.launchGap
 }
 
 // run puts work on a stream, no sooner than ready. Work at the floor overlaps

@@ -21,6 +21,7 @@ type Profile struct {
 
 	LaunchHost    float64 // host time of one kernel launch
 	LaunchLatency float64 // from the launch to the kernel's start on an idle stream
+	LaunchGap     float64 // what a kernel launched by itself takes on its stream beyond one in a graph
 	KernelFloor   float64 // the shortest kernel
 	FlopsPerS     float64 // kernel arithmetic
 	TensorPerS    float64 // kernel arithmetic of matrix units
@@ -88,6 +89,7 @@ var fields = []field{
 	{"memory_bytes", func(p *Profile) *float64 { return &p.MemoryBytes }, true},
 	{"launch_host_ns", func(p *Profile) *float64 { return &p.LaunchHost }, false},
 	{"launch_latency_ns", func(p *Profile) *float64 { return &p.LaunchLatency }, false},
+	{"launch_gap_ns", func(p *Profile) *float64 { return &p.LaunchGap }, false},
 	{"kernel_floor_ns", func(p *Profile) *float64 { return &p.KernelFloor }, false},
 	{"flops_per_s", func(p *Profile) *float64 { return &p.FlopsPerS }, true},
 	{"tensor_flops_per_s", func(p *Profile) *float64 { return &p.TensorPerS }, true},

@@ -17,6 +17,7 @@ const round = `{"name": "round", "about": "for tests", "status": "fitted", "cons
 	"memory_bytes": {"value": 1e9, "from": "t"},
 	"launch_host_ns": {"value": 10, "from": "t"},
 	"launch_latency_ns": {"value": 100, "from": "t"},
+	"launch_gap_ns": {"value": 0, "from": "t"},
 	"kernel_floor_ns": {"value": 50, "from": "t"},
 	"flops_per_s": {"value": 1e9, "from": "t"},
 	"tensor_flops_per_s": {"value": 4e9, "from": "t"},
@@ -267,7 +268,7 @@ func TestKnownKernels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.FreeWaits = 1
+	p.FreeWaits, p.LaunchGap = 1, 4
 	p.Kernels = []sim.KernelTime{
 		{Symbol: "test_work", Flops: 1000, Bytes: 100, NS: 600},
 		{Symbol: "test_work", Flops: 4000, Bytes: 100, NS: 1200},
@@ -288,7 +289,7 @@ func TestKnownKernels(t *testing.T) {
 		if err := r.Free(b); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := r.Now()-start, 10+100+c.want+17; got != want {
+		if got, want := r.Now()-start, 10+100+c.want+4+17; got != want {
 			t.Errorf("%d flops, %d bytes, and a free: %d ns, want %d", c.flops, c.bytes, got, want)
 		}
 	}
