@@ -17,16 +17,4 @@ mv "$out/bench.txt" "$out/ours.txt"
 python3 bench/peers/torch_epoch.py --count 6 > "$out/torch.txt"
 
 # The median of each variant, the fastest first.
-cat "$out/ours.txt" "$out/torch.txt" | python3 -c '
-import re, statistics, sys
-times = {}
-for line in sys.stdin:
-    m = re.match(r"BenchmarkEpoch/variant=(\w+)/\S+\s+\d+\s+([\d.e+]+) ns/op", line)
-    if m:
-        times.setdefault(m[1], []).append(float(m[2]) / 1e9)
-best = min(statistics.median(v) for v in times.values())
-print(f"{\"variant\":16s} {\"median s\":>9s} {\"min\":>9s} {\"max\":>9s}  slower")
-for name, v in sorted(times.items(), key=lambda kv: statistics.median(kv[1])):
-    m = statistics.median(v)
-    print(f"{name:16s} {m:9.4f} {min(v):9.4f} {max(v):9.4f}  {m / best:.1f}x")
-' | tee -a "$out/table.txt"
+cat "$out/ours.txt" "$out/torch.txt" | python3 bench/peers/table.py | tee -a "$out/table.txt"

@@ -25,6 +25,9 @@ func newProgress(w io.Writer, total int) *progress {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			p.on, p.width = true, width
+			if width == 0 { // a terminal that does not know its size
+				p.width = 80
+			}
 		}
 	}
 	return p
