@@ -55,7 +55,7 @@ func TestStory(t *testing.T) {
 	_, transfers, transferTime := epochOf(t, dev, "transfer_all")
 	perRoute, _, _ := epochOf(t, dev, "gpu_per_route")
 	fused, _, _ := epochOf(t, dev, "gpu_fused")
-	_, _, dupTime := epochOf(t, dev, "gpu_per_route_dup")
+	dup, _, dupTime := epochOf(t, dev, "gpu_per_route_dup")
 	_, _, paddedTime := epochOf(t, dev, "gpu_padded")
 
 	if n := transfers[device.UploadCopies]; n < 3200 {
@@ -69,6 +69,10 @@ func TestStory(t *testing.T) {
 	}
 	if n := perRoute["cost"][device.Launches]; n < 128*25 {
 		t.Errorf("gpu_per_route launches %d cost kernels in 25 steps", n)
+	}
+	once := perRoute["cost"][device.Launches] - 25 // less the copy of the result, a step
+	if n := dup["cost"][device.Launches] - 25; n != 9*once {
+		t.Errorf("gpu_per_route_dup launches %d cost kernels, nine times %d is %d", n, once, 9*once)
 	}
 	if n := fused["cost"][device.Launches]; n != 25 {
 		t.Errorf("gpu_fused launches %d cost kernels in 25 steps", n)
