@@ -207,6 +207,13 @@ func TestClock(t *testing.T) {
 			}
 			return nil
 		}, 100 + 3*300},
+		{"background work held back until what waits is asked for", func(e *env) error {
+			e.r.HostWork(device.HostWork{Bytes: 100, Workers: 4, Ahead: 1}) // ready at 100
+			e.r.HostWork(device.HostWork{Bytes: 300})                       // until 400
+			e.r.HostWork(device.HostWork{Bytes: 100, Workers: 4, Ahead: 1}) // was ready at 200
+			e.r.HostWork(device.HostWork{Bytes: 100, Workers: 4, Ahead: 1}) // begun at 400
+			return nil
+		}, 500},
 		{"background work held back by what waits", func(e *env) error {
 			e.r.HostWork(device.HostWork{Bytes: 100, Workers: 4, Ahead: 1}) // ready at 100
 			e.r.HostWork(device.HostWork{Bytes: 30})
