@@ -69,7 +69,7 @@ func simulate(t *testing.T, cases []bench.Case) string {
 // CPUs and every path of the host kernels.)
 func TestSimulatedMatrixIsExact(t *testing.T) {
 	const golden = "testdata/sim.golden"
-	first := simulate(t, suite.Cases(false))
+	first := simulate(t, suite.Cases(suite.Options{}))
 	if *update {
 		if err := os.WriteFile(golden, []byte(first), 0o666); err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func TestSimulatedMatrixIsExact(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var parts []bench.Case
 	for _, name := range []string{"Cost", "Transfer", "Launch"} {
-		parts = append(parts, suite.Named(name, false)...)
+		parts = append(parts, suite.Named(name, suite.Options{})...)
 	}
 	for _, procs := range []int{1, 2} {
 		runtime.GOMAXPROCS(procs)
@@ -126,7 +126,7 @@ func TestWriteUpTables(t *testing.T) {
 		{"Transfer", "round_trip", "sim-download-ns/op", 2.4},
 	} {
 		got := math.NaN()
-		for _, k := range suite.Named(c.bench, false) {
+		for _, k := range suite.Named(c.bench, suite.Options{}) {
 			if k.Variant == c.variant && k.Params == "batch=128/n=10" {
 				s := sample(t, k, "sim:a6000-pytorch")
 				for _, m := range s.Metrics() {
@@ -158,7 +158,7 @@ func TestStoryCounters(t *testing.T) {
 		{"Launch", "graph", device.Launches, 0, 0},
 		{"Launch", "graph", device.GraphLaunches, 1, 1},
 	} {
-		for _, k := range suite.Named(c.bench, false) {
+		for _, k := range suite.Named(c.bench, suite.Options{}) {
 			if k.Variant != c.variant || (c.bench != "Launch" && k.Params != "batch=128/n=10") {
 				continue
 			}
@@ -175,7 +175,7 @@ func TestStoryCounters(t *testing.T) {
 // Every counter is the same on host and on the simulated devices, and no op of
 // the matrix varies.
 func TestCountersDoNotDependOnTheDevice(t *testing.T) {
-	for _, c := range append(suite.Named("Cost", false), append(suite.Named("Transfer", false), suite.Named("Launch", false)...)...) {
+	for _, c := range append(suite.Named("Cost", suite.Options{}), append(suite.Named("Transfer", suite.Options{}), suite.Named("Launch", suite.Options{})...)...) {
 		want := sample(t, c, "host")
 		for _, dev := range []string{"sim:a6000-pytorch", "sim:h200"} {
 			if got := sample(t, c, dev); got.Counters != want.Counters {

@@ -7,6 +7,9 @@ import (
 	"gputax/bench"
 	"gputax/bench/suite"
 	"gputax/device/catalog"
+	"gputax/model"
+	"gputax/model/gorgonia"
+	"gputax/trainer"
 )
 
 // devices is every device this machine can open: host, the simulated ones, and
@@ -30,11 +33,18 @@ func devices(tb testing.TB) []string {
 
 var full = flag.Bool("full", false, "benchmark whole epochs instead of a few steps")
 
+// library is Gorgonia, what a Go user would pick today: a row of the epoch.
+type library struct{}
+
+func (library) Open(cfg model.Config, batch int) (trainer.HostGradient, error) {
+	return gorgonia.NewSingle(cfg, batch)
+}
+
 func BenchmarkEpoch(b *testing.B)    { runSuite(b, "Epoch") }
 func BenchmarkCost(b *testing.B)     { runSuite(b, "Cost") }
 func BenchmarkTransfer(b *testing.B) { runSuite(b, "Transfer") }
 func BenchmarkLaunch(b *testing.B)   { runSuite(b, "Launch") }
 
 func runSuite(b *testing.B, name string) {
-	bench.RunCases(b, catalog.Open, devices(b), suite.Named(name, *full))
+	bench.RunCases(b, catalog.Open, devices(b), suite.Named(name, suite.Options{Full: *full, HostEngine: library{}}))
 }

@@ -2,10 +2,10 @@ package trainer
 
 import (
 	"errors"
+	"fmt"
 
 	"gputax/device"
 	"gputax/model"
-	"gputax/model/gorgonia"
 )
 
 // engine computes the loss of the current actions and its gradient, into
@@ -16,10 +16,13 @@ type engine interface {
 }
 
 func newEngine(t *Trainer) (engine, error) {
-	if t.factors.Engine == "gorgonia" {
-		return newGorgoniaEngine(t)
+	if t.factors.Engine == "kernels" {
+		return &kernelEngine{t}, nil
 	}
-	return &kernelEngine{t}, nil
+	if t.opt.HostEngine == nil {
+		return nil, fmt.Errorf("trainer: engine=%s: this program does not have it; go test -bench Epoch ./bench does", t.factors.Engine)
+	}
+	return newHostEngine(t)
 }
 
 // kernelEngine is package model's own.
@@ -40,28 +43,39 @@ func (t *Trainer) lossKernel() error {
 		device.Buf(t.model.Control), device.Int(t.factors.Batch))
 }
 
-// gorgoniaEngine builds the loss as a Gorgonia expression graph and has it
-// differentiate that, on the host: what it needs comes down, the gradient goes
-// up.
-type gorgoniaEngine struct {
+// HostEngine is another library that computes the loss and its gradient, on the
+// host: what the factor engine=gorgonia uses. Package model/gorgonia has one; it
+// is handed in, so that the command need not be built with that library.
+type HostEngine interface {
+	Open(cfg model.Config, batch int) (HostGradient, error)
+}
+
+// HostGradient computes the loss and its gradient for one batch after the other.
+type HostGradient interface {
+	LossAndGrad(params, coords, demands []float32, actions []int32, advantage []float32) (loss float64, grads []float32, err error)
+	Close() error
+}
+
+// hostEngine brings down what a HostGradient needs, and its gradient up.
+type hostEngine struct {
 	t                 *Trainer
-	oracle            *gorgonia.Oracle
+	host              HostGradient
 	params, advantage []float32
 	actions           []int32
 }
 
-func newGorgoniaEngine(t *Trainer) (*gorgoniaEngine, error) {
-	oracle, err := gorgonia.NewSingle(t.opt.Model, t.factors.Batch)
+func newHostEngine(t *Trainer) (*hostEngine, error) {
+	host, err := t.opt.HostEngine.Open(t.opt.Model, t.factors.Batch)
 	if err != nil {
 		return nil, err
 	}
-	return &gorgoniaEngine{t: t, oracle: oracle,
+	return &hostEngine{t: t, host: host,
 		params:    make([]float32, t.params.Size()/4),
 		advantage: make([]float32, t.factors.Batch),
 		actions:   make([]int32, t.model.Actions.Size()/4)}, nil
 }
 
-func (e *gorgoniaEngine) gradient() error {
+func (e *hostEngine) gradient() error {
 	t := e.t
 	err := errors.Join(
 		t.rec.Download(device.Bytes(e.params), t.params),
@@ -72,7 +86,7 @@ func (e *gorgoniaEngine) gradient() error {
 		return err
 	}
 	t.rec.HostWork(device.HostWork{Calls: 1, Flops: 3 * forwardFlops(t.opt.Model, t.factors.Batch)})
-	_, grads, err := e.oracle.LossAndGrad(e.params, t.batch.coords, t.batch.demands, e.actions, e.advantage)
+	_, grads, err := e.host.LossAndGrad(e.params, t.batch.coords, t.batch.demands, e.actions, e.advantage)
 	if err != nil {
 		return err
 	}
@@ -88,4 +102,4 @@ func forwardFlops(c model.Config, batch int) int64 {
 	return 2 * (nodes*(int64(c.Layers)*layer+3*d*d) + steps*(d*(d+1)+d*d))
 }
 
-func (e *gorgoniaEngine) close() error { return e.oracle.Close() }
+func (e *hostEngine) close() error { return e.host.Close() }

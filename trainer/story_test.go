@@ -303,6 +303,13 @@ func TestNotFinite(t *testing.T) {
 	}
 }
 
+func TestNoHostEngine(t *testing.T) {
+	_, err := New(device.NewRecorder(host.New()), small(), factorsOf(t, "gorgonia", "batch=24"))
+	if err == nil || !strings.Contains(err.Error(), "engine=gorgonia") {
+		t.Errorf("a program without the library: %v", err)
+	}
+}
+
 func TestTooLarge(t *testing.T) {
 	opt := Tiny()
 	opt.Epoch = 1 << 20

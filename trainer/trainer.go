@@ -28,7 +28,9 @@ type Options struct {
 	Clip     float64 // the most that the gradient's norm may be
 	Seed     uint64  // of instances, parameters and samples
 	Instance uint64  // number of the first instance drawn
-	Run      string  // what else a checkpoint must agree in to be taken up
+	// HostEngine is for the factor engine=gorgonia; nil where there is none.
+	HostEngine HostEngine
+	Run        string // what else a checkpoint must agree in to be taken up
 }
 
 // Tiny is the reference workload.

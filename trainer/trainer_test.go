@@ -12,6 +12,7 @@ import (
 	"gputax/device/host"
 	"gputax/device/host/f32"
 	"gputax/model"
+	"gputax/model/gorgonia"
 )
 
 // small is a run that trains in milliseconds.
@@ -20,8 +21,16 @@ func small() Options {
 		Epoch: 64, Rate: 1e-3, Clip: 1, Seed: 5}
 }
 
+// library is Gorgonia as a host engine.
+type library struct{}
+
+func (library) Open(cfg model.Config, batch int) (HostGradient, error) {
+	return gorgonia.NewSingle(cfg, batch)
+}
+
 func open(tb testing.TB, dev device.Device, opt Options, f Factors) *Trainer {
 	tb.Helper()
+	opt.HostEngine = library{}
 	t, err := New(device.NewRecorder(dev), opt, f)
 	if err != nil {
 		tb.Fatal(err)

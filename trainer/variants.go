@@ -36,7 +36,7 @@ var Variants = []Variant{
 	{"prefetch", "one loader worker, two batches ahead", "004: prefetch_factor 2", "workers=1 prefetch=2"},
 	{"batch512", "batches of 512", "004: 512", "batch=512"},
 	{"batch1024", "batches of 1024", "004: 1024", "batch=1024"},
-	{"gorgonia", "loss and gradient by Gorgonia on the host", "what a Go user would pick today", "engine=gorgonia"},
+	{"gorgonia", "loss and gradient by Gorgonia on the host (in go test -bench Epoch)", "what a Go user would pick today", "engine=gorgonia"},
 	{"fastest", "everything that measurement says helps", "the goal", "load=device rollout=fused cost=device graph=on tf32=on"},
 }
 

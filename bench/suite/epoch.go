@@ -15,12 +15,16 @@ const quickEpoch = 256
 // epochCases trains one epoch of the reference workload in every variant: all
 // its instances in full, or a few steps in the quick form. Every op starts from
 // the same parameters and the same instances.
-func epochCases(full bool) []bench.Case {
+func epochCases(o Options) []bench.Case {
 	var cases []bench.Case
 	for _, v := range trainer.Variants {
 		factors, factorsErr := v.Factors()
+		if factors.Engine != "kernels" && o.HostEngine == nil {
+			continue
+		}
 		opt := trainer.Tiny()
-		if !full {
+		opt.HostEngine = o.HostEngine
+		if !o.Full {
 			opt.Epoch = max(quickEpoch, factors.Batch)
 		}
 		cases = append(cases, bench.Case{

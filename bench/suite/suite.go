@@ -7,14 +7,22 @@ import (
 	"fmt"
 
 	"gputax/bench"
+	"gputax/trainer"
 	"gputax/vrp"
 )
 
-// Cases is the whole matrix, in the order it runs. Epochs are quick ones, of a
-// few steps, unless full is set.
-func Cases(full bool) []bench.Case {
+// Options say which form of the matrix is meant.
+type Options struct {
+	Full bool // whole epochs, instead of a few steps
+	// HostEngine adds the epoch's variants that compute on the host by another
+	// library; nil leaves them out.
+	HostEngine trainer.HostEngine
+}
+
+// Cases is the whole matrix, in the order it runs.
+func Cases(o Options) []bench.Case {
 	var all []bench.Case
-	all = append(all, epochCases(full)...)
+	all = append(all, epochCases(o)...)
 	all = append(all, costCases()...)
 	all = append(all, transferCases()...)
 	all = append(all, launchCases()...)
@@ -22,9 +30,9 @@ func Cases(full bool) []bench.Case {
 }
 
 // Named is the cases of one benchmark.
-func Named(name string, full bool) []bench.Case {
+func Named(name string, o Options) []bench.Case {
 	var some []bench.Case
-	for _, c := range Cases(full) {
+	for _, c := range Cases(o) {
 		if c.Bench == name {
 			some = append(some, c)
 		}

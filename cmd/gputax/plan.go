@@ -30,7 +30,7 @@ type selection struct {
 // plan is the jobs selected, in the order they run. It refuses what does not
 // exist, so that a typo never runs less than was meant.
 func plan(s selection) ([]job, error) {
-	cases := suite.Cases(s.full)
+	cases := suite.Cases(suite.Options{Full: s.full})
 	devices, err := selectDevices(s.devices)
 	if err != nil {
 		return nil, err
