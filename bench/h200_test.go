@@ -1,6 +1,7 @@
 package bench_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -39,38 +40,69 @@ func medians(t *testing.T, path, unit string) map[string]float64 {
 	return out
 }
 
-// docs/results/h200/simulated.md is the table of both files. The aim is 15% for
-// every variant; what is further off is marked there, and nothing may be further
-// than 30%.
+// sessions is how many times the card was measured; its host is not equally
+// fast every time, so each session is compared by itself.
+const sessions = 3
+
+// docs/results/h200/simulated.md is the table of the files. The aim is 15% for
+// every variant in every session. It is not reached: what is further off is
+// marked there, and nothing may be further than 30%.
 func TestSimulatedAgainstMeasured(t *testing.T) {
 	const dir = "../docs/results/h200/"
-	measured := medians(t, dir+"epochs.txt", "sec/op")
 	simulated := medians(t, dir+"simulated.txt", "sim-sec/op")
+	var measured [sessions]map[string]float64
+	for i := range measured {
+		measured[i] = medians(t, fmt.Sprintf("%sepochs_%d.txt", dir, i+1), "sec/op")
+	}
 	var names []string
 	for name := range simulated {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return int(math.Copysign(1, measured[a]-measured[b])) })
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(simulated[a], simulated[b]), cmp.Compare(a, b)) })
 	var b strings.Builder
-	b.WriteString("# The simulated H200 against the measured one\n\nOne epoch of the reference workload, medians of [epochs.txt](epochs.txt), measured on the card, and [simulated.txt](simulated.txt);\neach file names the command that made it. Made by `go test ./bench -run SimulatedAgainstMeasured -update`.\n\n")
-	b.WriteString("| variant | measured | simulated | off by |\n|---|---|---|---|\n")
+	b.WriteString(simulatedHead)
+	within := 0
 	for _, name := range names {
-		m, s := measured[name], simulated[name]
-		off, mark := math.Abs(s/m-1), ""
-		if off > 0.15 {
-			mark = ", over the aim of 15%"
+		fmt.Fprintf(&b, "| `%s` | %.1f ms |", name, 1e3*simulated[name])
+		worst := 0.0
+		for i := range measured {
+			off := simulated[name]/measured[i][name] - 1
+			worst = max(worst, math.Abs(off))
+			fmt.Fprintf(&b, " %.1f ms (%+.1f%%) |", 1e3*measured[i][name], 100*off)
 		}
-		if !(off <= 0.3) {
-			t.Errorf("%s: %.1f ms simulated, %.1f ms measured", name, 1e3*s, 1e3*m)
+		if !(worst <= 0.3) {
+			t.Errorf("%s: off by %.1f%%", name, 100*worst)
 		}
-		fmt.Fprintf(&b, "| `%s` | %.1f ms | %.1f ms | %+.1f%%%s |\n", name, 1e3*m, 1e3*s, 100*(s/m-1), mark)
+		if worst <= 0.15 {
+			within++
+			b.WriteString(" |\n")
+		} else {
+			b.WriteString(" over |\n")
+		}
 	}
+	fmt.Fprintf(&b, "\nWithin 15%% in all %d sessions: %d of %d variants.\n", sessions, within, len(names))
 	if *update {
 		if err := os.WriteFile(dir+"simulated.md", []byte(b.String()), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got, err := os.ReadFile(dir + "simulated.md"); err != nil || string(got) != b.String() {
-		t.Errorf("simulated.md is not the table of the two files (%v); go test ./bench -update writes it", err)
+		t.Errorf("simulated.md is not the table of the files (%v); go test ./bench -update writes it", err)
 	}
 }
+
+const simulatedHead = `# The simulated H200 against the measured one
+
+One epoch of the reference workload: simulated.txt, and epochs_1.txt to epochs_3.txt, measured in three sessions on the
+card; each file names its commands. The four slowest variants have one sample a session. Made by
+` + "`go test ./bench -run SimulatedAgainstMeasured -update`" + `.
+
+How to read it: this shows that the clock adds up, not that it predicts. The profile's kernel times were measured on
+launches of these same variants. It is the last of five calibrations, made in session 3: after those before it missed
+pinned_async (by 18%) and embed_per_token (by 28%, then by more than five times), the gap between launches was added to the clock and
+the way allocations are measured was changed twice. A launch took 4.0 us of the host's time in that calibration, and 4.7
+to 5.8 us in the others; the variants that do little but launch swing with it.
+
+| variant | simulated | session 1 | session 2 | session 3 | 15% |
+|---|---|---|---|---|---|
+`
