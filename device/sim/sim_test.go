@@ -277,13 +277,14 @@ func TestKnownKernels(t *testing.T) {
 	}
 	p.FreeWaits, p.LaunchGap = 1, 4
 	p.Kernels = []sim.KernelTime{
+		{Symbol: "test_work", NS: 80}, // no work declared, yet it takes its time
 		{Symbol: "test_work", Flops: 1000, Bytes: 100, NS: 600},
 		{Symbol: "test_work", Flops: 4000, Bytes: 100, NS: 1200},
 	}
 	for _, c := range []struct {
 		flops, bytes int
 		want         time.Duration
-	}{{1000, 100, 600}, {4000, 100, 1200}, {8000, 100, 2400}, {500, 50, 300}, {1100, 110, 660}, {10, 1, 50}} {
+	}{{1000, 100, 600}, {4000, 100, 1200}, {8000, 100, 2400}, {500, 50, 300}, {1100, 110, 660}, {10, 1, 50}, {0, 0, 80}} {
 		r := device.NewRecorder(sim.New(p))
 		b, err := r.Alloc(4)
 		if err != nil {
