@@ -29,9 +29,14 @@ import (
 
 // The exit codes of every command.
 const (
-	exitOK    = 0
-	exitError = 2
+	exitOK         = 0
+	exitRegression = 1
+	exitError      = 2
 )
+
+// errRegression is returned by a command that has found a regression and
+// printed it.
+var errRegression = errors.New("a regression was found")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -82,6 +87,8 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		switch err := c.run(ctx, stdout, stderr, args[1:]); {
 		case err == nil, errors.Is(err, flag.ErrHelp):
 			return exitOK
+		case errors.Is(err, errRegression):
+			return exitRegression
 		default:
 			fmt.Fprintf(stderr, "gputax %s: %v\n", c.name, err)
 			return exitError
@@ -110,17 +117,34 @@ func newFlags(name string) *flag.FlagSet {
 // parse parses flags and refuses what is left over. Help, where it is asked
 // for, goes to stdout.
 func parse(f *flag.FlagSet, about string, stdout io.Writer, args []string) error {
-	err := f.Parse(args)
+	rest, err := parseArgs(f, "", about, stdout, args)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("unexpected argument %q; gputax %s -h shows the flags", strings.Join(rest, " "), f.Name())
+	}
+	return err
+}
+
+// parseArgs parses flags wherever they stand among the arguments, and returns
+// the others. What they are, such as OLD NEW, goes into the help.
+func parseArgs(f *flag.FlagSet, what, about string, stdout io.Writer, args []string) (rest []string, err error) {
+	for err == nil && len(args) > 0 {
+		if err = f.Parse(args); err != nil {
+			break
+		}
+		args = f.Args()
+		n := 0
+		for n < len(args) && (args[n] == "-" || !strings.HasPrefix(args[n], "-")) {
+			n++
+		}
+		rest, args = append(rest, args[:n]...), args[n:]
+	}
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(stdout, "usage: gputax %s [flags]\n\n%s\n\n", f.Name(), about)
+		if what != "" {
+			what += " "
+		}
+		fmt.Fprintf(stdout, "usage: gputax %s %s[flags]\n\n%s\n\n", f.Name(), what, about)
 		f.SetOutput(stdout)
 		f.PrintDefaults()
 	}
-	if err != nil {
-		return err
-	}
-	if f.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q; gputax %s -h shows the flags", strings.Join(f.Args(), " "), f.Name())
-	}
-	return nil
+	return rest, err
 }
