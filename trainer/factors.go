@@ -109,19 +109,35 @@ func (f *Factors) Set(setting string) error {
 
 // String is every factor that is not cpu_loop's, as Set takes it.
 func (f Factors) String() string {
-	base := DefaultFactors()
 	var set []string
-	for _, d := range AllFactors {
-		switch {
-		case d.number != nil && *d.number(&f) != *d.number(&base):
-			set = append(set, fmt.Sprintf("%s=%d", d.Key, *d.number(&f)))
-		case d.yesNo != nil && *d.yesNo(&f):
-			set = append(set, d.Key+"=on")
-		case d.word != nil && *d.word(&f) != *d.word(&base):
-			set = append(set, d.Key+"="+*d.word(&f))
-		}
+	for _, d := range Differ(DefaultFactors(), f) {
+		set = append(set, d.Key+"="+d.Value(f))
 	}
 	return strings.Join(set, " ")
+}
+
+// Value is what the factor is in f, as Set takes it.
+func (d Factor) Value(f Factors) string {
+	switch {
+	case d.number != nil:
+		return strconv.Itoa(*d.number(&f))
+	case d.yesNo == nil:
+		return *d.word(&f)
+	case *d.yesNo(&f):
+		return "on"
+	}
+	return "off"
+}
+
+// Differ is the factors in which a and b differ, in the order of AllFactors.
+func Differ(a, b Factors) []Factor {
+	var differ []Factor
+	for _, d := range AllFactors {
+		if d.Value(a) != d.Value(b) {
+			differ = append(differ, d)
+		}
+	}
+	return differ
 }
 
 // Validate refuses the few combinations that cannot run.

@@ -63,3 +63,14 @@ func (v Variant) Factors(settings ...string) (Factors, error) {
 	}
 	return f, f.Validate()
 }
+
+// ParseFactors is the factors that VARIANT[+KEY=VALUE...] stands for:
+// gpu_padded, or gpu_padded+dist=one_by_one.
+func ParseFactors(spec string) (Factors, error) {
+	parts := strings.Split(spec, "+")
+	v, err := Named(parts[0])
+	if err != nil {
+		return Factors{}, err
+	}
+	return v.Factors(parts[1:]...)
+}
