@@ -41,6 +41,7 @@ func (m *padded) Cost(r *vrp.Routes) error {
 	if err := m.stack(); err != nil {
 		return err
 	}
+	m.rec.Padded(int64(len(r.Nodes)), int64(count*longest))
 	C, E, cells := device.Int(count), device.Int(edges), device.Int(count*edges)
 	return errors.Join(
 		m.rec.Launch(device.Default, maskEdges, device.Buf(m.mask), device.Buf(m.lengths), C, E),

@@ -10,6 +10,7 @@ import (
 // on. Make one with NewRecorder; it belongs to one goroutine.
 type Recorder struct {
 	dev     Device
+	watch   Watcher // dev, where it is one
 	phases  []Phase
 	current int           // index in phases
 	since   time.Duration // when the current phase was entered
@@ -18,6 +19,7 @@ type Recorder struct {
 	events  int
 	capture *Graph // being captured, or nil
 	stream  Stream // that it is captured from
+	step    int    // the next
 }
 
 // Phase is a named part of an op, with what happened in it.
@@ -29,8 +31,10 @@ type Phase struct {
 
 // NewRecorder wraps dev. Events before the first Phase belong to the phase "".
 func NewRecorder(dev Device) *Recorder {
+	watch, _ := dev.(Watcher)
 	return &Recorder{
 		dev:     dev,
+		watch:   watch,
 		phases:  append(make([]Phase, 0, 16), Phase{}),
 		args:    make(Args, 0, 32),
 		pending: make([]bool, 1),
@@ -48,6 +52,9 @@ func (r *Recorder) Now() time.Duration { return r.dev.Now() }
 // part of a phase can be named apart: p := rec.Phase("cost"); ...; rec.Phase(p).
 func (r *Recorder) Phase(name string) (before string) {
 	r.clockPhase()
+	if r.watch != nil {
+		r.watch.EnterPhase(name)
+	}
 	before = r.phases[r.current].Name
 	for i := range r.phases {
 		if r.phases[i].Name == name {
@@ -83,13 +90,15 @@ func (r *Recorder) Counters() Counters {
 	return sum
 }
 
-// Reset sets all counters and phase times to zero; the current phase stays.
+// Reset sets all counters and phase times to zero, and steps count from the
+// first again; the current phase stays.
 func (r *Recorder) Reset() {
 	for i := range r.phases {
 		r.phases[i].Time = 0
 		r.phases[i].Counters = Counters{}
 	}
 	r.since = r.dev.Now()
+	r.step = 0
 }
 
 // count adds n events to the current phase, or to the graph being captured.

@@ -85,6 +85,10 @@ func (r *Recorder) Pending(s Stream) bool { return r.pending[s] }
 // Drain waits for whatever may still be running, and counts nothing: it is for
 // harnesses that end a measurement, not for work.
 func (r *Recorder) Drain() error {
+	if r.watch != nil {
+		r.watch.Draining(true)
+		defer r.watch.Draining(false)
+	}
 	for s, pending := range r.pending {
 		if !pending {
 			continue

@@ -13,6 +13,7 @@ import (
 // the loss and its gradient, the update. Device work may still be running when
 // it returns.
 func (t *Trainer) Step() error {
+	t.rec.Step()
 	if !t.sent {
 		if err := t.send(); err != nil {
 			return err
@@ -174,5 +175,6 @@ func (t *Trainer) EpochContext(ctx context.Context) (Stats, error) {
 			}
 		}
 	}
+	t.rec.EndStep()
 	return t.Stats()
 }
