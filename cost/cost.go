@@ -53,7 +53,7 @@ var Variants = []Variant{
 	{"per_route", "on the device, one route and one edge at a time", openPerRoute},
 	{"per_route_item", "the same, and every route's cost read back by itself", openPerRouteItem},
 	{"padded", "on the device: pad, mask, stack, index, gather, sum", openPadded},
-	{"fused", "on the device: one kernel for the batch, which reads the routes from pinned memory", openFused},
+	{"fused", "on the device: one kernel for the batch, captured once, which reads the routes from pinned memory", openFused},
 }
 
 // Names are the names of Variants.

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -18,29 +19,59 @@ const tolerance = 1e-5
 // costsOf runs one method on one batch.
 func costsOf(t testing.TB, v Variant, rec *device.Recorder, b *vrp.Batch, r *vrp.Routes) []float32 {
 	t.Helper()
+	return costsInTurn(t, v, rec, b, r)[0]
+}
+
+// costsInTurn runs one method on several sets of routes, one after the other.
+func costsInTurn(t testing.TB, v Variant, rec *device.Recorder, b *vrp.Batch, all ...*vrp.Routes) [][]float32 {
+	t.Helper()
 	m, err := v.Open(rec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
+	err = m.Load(b)
+	var costs [][]float32
+	for _, r := range all {
+		got := make([]float32, r.Len())
+		for i := range got {
+			got[i] = float32(math.NaN()) // every element must be written
 		}
-	}()
-	if err := m.Load(b); err != nil {
-		t.Fatal(err)
+		err = errors.Join(err, m.Cost(r), m.Costs(got))
+		costs = append(costs, got)
 	}
-	if err := m.Cost(r); err != nil {
-		t.Fatal(err)
-	}
-	costs := make([]float32, r.Len())
-	for i := range costs {
-		costs[i] = float32(math.NaN()) // every element must be written
-	}
-	if err := m.Costs(costs); err != nil {
+	if err := errors.Join(err, m.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return costs
+}
+
+// sameOnBoth holds a variant on one device to the loop on another, with routes
+// that become shorter, longer and more from one call to the next.
+func sameOnBoth(t *testing.T, v Variant, reference, rec *device.Recorder, b *vrp.Batch) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 6))
+	long, short := b.RandomRoutes(4), raggedRoutes(rng, b.B, 3)
+	twice := raggedRoutes(rng, 2*b.B, b.Nodes())
+	all := []*vrp.Routes{long, short, long, twice, short}
+	want, got := costsInTurn(t, Variants[0], reference, b, all...), costsInTurn(t, v, rec, b, all...)
+	for call := range all {
+		for i := range want[call] {
+			if got[call][i] != want[call][i] {
+				t.Fatalf("%s: call %d: route %d costs %v, want %v", v.Name, call, i, got[call][i], want[call][i])
+			}
+		}
+	}
+}
+
+// A method may be used again and again, whatever was in its buffers before.
+func TestCallsDoNotDisturbEachOther(t *testing.T) {
+	b, err := vrp.Generate(24, vrp.Sizes[0], 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range Variants {
+		sameOnBoth(t, v, device.NewRecorder(host.New()), device.NewRecorder(host.New()), b)
+	}
 }
 
 // agree holds every variant to the exact sum in float64.
@@ -169,7 +200,7 @@ func TestCountersAreExact(t *testing.T) {
 			device.DownloadCopies: batch, device.DownloadBytes: 4 * batch},
 		"padded": {device.Launches: batch + 6, device.UploadCopies: batch + 1, device.PageableCopies: batch + 1,
 			device.UploadBytes: 4 * (words + batch)},
-		"fused": {device.Launches: 1, device.MappedBytes: 4 * batch * int64(r.Longest()+1)},
+		"fused": {device.GraphLaunches: 1, device.GraphKernels: 1, device.MappedBytes: 4 * batch * int64((r.Longest()+8)/8*8)},
 	}
 	for _, v := range Variants {
 		name := v.Name

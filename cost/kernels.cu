@@ -22,10 +22,12 @@ extern "C" __global__ void cost_routes(float *costs, const float *dist, const in
     int node = first + lane < stride ? row[first + lane] : -1;
     int before = __shfl_up_sync(0xffffffffu, node, 1);
     if (lane == 0) before = last;
-    float edge = node >= 0 && before >= 0 ? d[before * nodes + node] : 0.0f;
-    for (int k = 0; k < 32; k++) sum += __shfl_sync(0xffffffffu, edge, k);
+    unsigned ends = __ballot_sync(0xffffffffu, node < 0); // what comes after the first is not the route's
+    int nodes_here = ends ? __ffs(ends) - 1 : 32;
+    float edge = lane < nodes_here && before >= 0 ? d[before * nodes + node] : 0.0f;
+    for (int k = 0; k < nodes_here; k++) sum += __shfl_sync(0xffffffffu, edge, k);
+    if (ends) break;
     last = __shfl_sync(0xffffffffu, node, 31);
-    if (last < 0) break;
   }
   if (lane == 0) costs[i] = sum;
 }

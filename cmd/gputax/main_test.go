@@ -80,8 +80,8 @@ func TestRun(t *testing.T) {
 		if sim := strings.Contains(name, "device=sim:"); sim == measured || sim != simulated {
 			t.Errorf("%s: units %v", name, r.Values)
 		}
-		if v, ok := r.Value("launches/op"); strings.Contains(name, "variant=fused/") && (!ok || v != 1) {
-			t.Errorf("%s: %v launches", name, v)
+		if v, ok := r.Value("graph-kernels/op"); strings.Contains(name, "variant=fused/") && (!ok || v != 1) {
+			t.Errorf("%s: %v kernels", name, v)
 		}
 	}
 	for _, want := range []string{"Cost  batch=128  n=10", "variant", "per_route_item", "1813", "71.4 ms", "sim:h200", "best", " results in "} {
