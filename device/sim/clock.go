@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"gputax/device"
+	"gputax/device/host"
 )
 
 // clock is virtual time, in whole nanoseconds. Integers give the same sums on
@@ -139,37 +140,54 @@ func (c *clock) kernel(k *device.Kernel, a device.Args) int64 {
 	return t
 }
 
-// launch issues one kernel.
-func (c *clock) launch(s device.Stream, k *device.Kernel, a device.Args) {
+// span is when work begins and ends.
+type span struct{ start, end int64 }
+
+// launch issues one kernel and says when it runs.
+func (c *clock) launch(s device.Stream, k *device.Kernel, a device.Args) span {
 	c.host += c.c.launchHost
-	c.run(s, c.host+c.c.launchLatency, c.kernel(k, a), c.c.kernelFloor)
+	at := c.run(s, c.host+c.c.launchLatency, c.kernel(k, a), c.c.kernelFloor)
 	c.streams[s] += c.c.launchGap
+	return at
+}
+
+// node puts one node of a graph on a stream and says when it runs.
+func (c *clock) node(s device.Stream, n *host.Node) span {
+	if n.Kernel != nil {
+		return c.run(s, 0, c.kernel(n.Kernel, n.Args), c.c.graphNode)
+	}
+	cp := n.Copy
+	cp.Stream = s
+	return c.move(cp, 0)
 }
 
 // run puts work on a stream, no sooner than ready. Work at the floor overlaps
 // with other streams' freely: it leaves most of the device idle.
-func (c *clock) run(s device.Stream, ready, work, floor int64) {
+func (c *clock) run(s device.Stream, ready, work, floor int64) span {
 	start := max(ready, c.streams[s])
 	if work <= floor {
 		c.streams[s] = start + floor
-		return
+		return span{start, c.streams[s]}
 	}
 	start = max(start, c.compute)
 	c.compute = start + work
 	c.streams[s] = start + work
+	return span{start, c.streams[s]}
 }
 
-// transfer issues one copy; the host waits for a blocking one.
-func (c *clock) transfer(cp device.Copy) {
+// transfer issues one copy and says when it runs; the host waits for a blocking
+// one.
+func (c *clock) transfer(cp device.Copy) span {
 	c.host += c.c.copyHost
-	end := c.move(cp, c.host)
+	at := c.move(cp, c.host)
 	if cp.Mode != device.Async {
-		c.wait(end)
+		c.wait(at.end)
 	}
+	return at
 }
 
-// move puts a copy on its stream, no sooner than ready, and says when it ends.
-func (c *clock) move(cp device.Copy, ready int64) (end int64) {
+// move puts a copy on its stream, no sooner than ready, and says when it runs.
+func (c *clock) move(cp device.Copy, ready int64) span {
 	kind := pinned
 	if cp.Mode == device.Pageable {
 		kind = pageable
@@ -180,9 +198,9 @@ func (c *clock) move(cp device.Copy, ready int64) (end int64) {
 	}
 	cost := c.c.copies[cp.Direction][kind]
 	start := max(ready, c.streams[cp.Stream], *engine)
-	end = start + cost.latency + over(int64(len(cp.Host)), cost.rate)
+	end := start + cost.latency + over(int64(len(cp.Host)), cost.rate)
 	c.streams[cp.Stream], *engine = end, end
-	return end
+	return span{start, end}
 }
 
 // hostWork charges what the host does by itself.

@@ -17,6 +17,8 @@ type Device struct {
 	profile      *Profile
 	clock        clock
 	capturing    bool
+	see          func(*Op) // see Observe
+	op           Op        // scratch, so that telling of an op needs no heap
 }
 
 var _ device.Device = (*Device)(nil)
@@ -80,7 +82,9 @@ func (d *Device) NewEvent() (device.Event, error) {
 // Copy implements device.Device.
 func (d *Device) Copy(c device.Copy) error {
 	if !d.capturing {
-		d.clock.transfer(c)
+		if at := d.clock.transfer(c); d.see != nil {
+			d.saw(Op{Stream: c.Stream, Copy: c}, at)
+		}
 	}
 	return d.Device.Copy(c)
 }
@@ -88,7 +92,9 @@ func (d *Device) Copy(c device.Copy) error {
 // Launch implements device.Device.
 func (d *Device) Launch(s device.Stream, k *device.Kernel, args device.Args) error {
 	if !d.capturing {
-		d.clock.launch(s, k, args)
+		if at := d.clock.launch(s, k, args); d.see != nil {
+			d.saw(Op{Stream: s, Kernel: k, Args: args}, at)
+		}
 	}
 	return d.Device.Launch(s, k, args)
 }
@@ -132,13 +138,12 @@ func (d *Device) Replay(s device.Stream, graph any) error {
 	c := &d.clock
 	c.host += c.c.graphHost
 	c.streams[s] = max(c.streams[s], c.host+c.c.launchLatency)
-	for _, n := range graph.(*host.Graph).Nodes {
-		if n.Kernel != nil {
-			c.run(s, 0, c.kernel(n.Kernel, n.Args), c.c.graphNode)
-		} else {
-			n.Copy.Stream = s
-			c.move(n.Copy, 0)
-		}
+	g := graph.(*host.Graph)
+	if d.see != nil {
+		return d.replay(s, g)
+	}
+	for i := range g.Nodes {
+		c.node(s, &g.Nodes[i])
 	}
 	return d.Device.Replay(s, graph)
 }
