@@ -35,6 +35,13 @@ type Recording struct {
 	Steps  []Span      // one a training step, in order
 	Phases []Span      // in order of Start; they do not nest
 	Padded []Padding   // what was declared about padded batches
+	// HostWork is what calls of the kinds CallHostWork and CallLoad declared, in
+	// order of Call.
+	HostWork []HostWork
+
+	// CPU and Heap are profiles of the process, as pprof reads them; nil where
+	// none was taken.
+	CPU, Heap []byte
 
 	Warnings []string // what a reader should know: records lost, tables missing
 }
@@ -59,6 +66,7 @@ const (
 	PhaseNames                    // which part of a step a call belongs to
 	StepBounds                    // where steps begin and end
 	HostWorkDone                  // what the host did by itself, and waited for
+	HeapAllocs                    // how often the program allocated memory of its own
 )
 
 // Knows says whether the recording's source sees k.
@@ -75,6 +83,10 @@ type Span struct {
 	Name       NameID
 	Step       int32 // -1 outside any step
 	Start, End int64 // ns
+	// Mallocs is how many objects the program allocated on its own heap
+	// meanwhile, and HeapBytes how large they were together; 0 where HeapAllocs
+	// is unseen.
+	Mallocs, HeapBytes int64
 }
 
 // Padding is a batch that was padded to one shape: of Total items that the
@@ -84,6 +96,12 @@ type Padding struct {
 	Site          SiteID
 	Step          int32
 	Useful, Total int64
+}
+
+// HostWork is what the host declared about work it did by itself.
+type HostWork struct {
+	Call int32 // index in Calls
+	device.HostWork
 }
 
 // NameID is a name's index in Recording.Names; 0 is "".
@@ -188,8 +206,13 @@ type Detail struct {
 	// Content is a hash of what a copy moved, or of everything a kernel was
 	// given: scalars and the contents of its buffers. 0 is unknown.
 	Content uint64
-	// Buffer tells device buffers apart: the one a copy wrote or read.
+	// Buffer tells device buffers apart: the one a copy wrote or read. Parts of
+	// an allocation that begin at different offsets have different numbers.
 	Buffer uint32
+	// Phase and Site are where a graph's node was captured; its call's are where
+	// the graph was launched. 0 for ops of no graph.
+	Phase NameID
+	Site  SiteID
 }
 
 // Table keeps each string once.
