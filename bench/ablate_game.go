@@ -169,21 +169,29 @@ func floorDiv(n *big.Int, d int64) *big.Int {
 
 // apportion is each of parts over d, as whole numbers that add up to their sum
 // over d, itself rounded: parts are rounded down, and what is missing goes to
-// those that lost most.
+// those that lost most. The opposite of parts gets the opposite of shares.
 func apportion(parts []*big.Int, d int64) (whole []int64, total int64) {
-	sum, floors := new(big.Int), int64(0)
-	lost := make([]*big.Int, len(parts))
-	order := make([]int, len(parts))
-	for i, p := range parts {
-		q, r := new(big.Int).DivMod(p, big.NewInt(d), new(big.Int))
-		whole, lost[i], order[i] = append(whole, q.Int64()), r, i
-		floors += q.Int64()
+	sum, sign := new(big.Int), int64(1)
+	for _, p := range parts {
 		sum.Add(sum, p)
 	}
-	total = rounded(sum, d)
+	if sum.Sign() < 0 {
+		sign = -1
+	}
+	lost, order := make([]*big.Int, len(parts)), make([]int, len(parts))
+	missing := rounded(sum.Abs(sum), d)
+	total = sign * missing
+	for i, p := range parts {
+		q, r := new(big.Int).DivMod(new(big.Int).Mul(p, big.NewInt(sign)), big.NewInt(d), new(big.Int))
+		whole, lost[i], order[i] = append(whole, q.Int64()), r, i
+		missing -= q.Int64()
+	}
 	slices.SortStableFunc(order, func(a, b int) int { return lost[b].Cmp(lost[a]) })
-	for k := range int(total - floors) {
-		whole[order[k]]++
+	for _, i := range order[:missing] {
+		whole[i]++
+	}
+	for i := range whole {
+		whole[i] *= sign
 	}
 	return whole, total
 }

@@ -72,8 +72,7 @@ func TestAblateKnownGames(t *testing.T) {
 		"gloves": {table(0, 0, 0, 6, 0, 6, 0, 6), 3, []int64{4, 1, 1}, "a b 3 a c 3 b c -3"},
 		// 100 between three: thirds, and the one that is left goes to the first.
 		"thirds": {table(0, 0, 0, 0, 0, 0, 0, 100), 3, []int64{34, 33, 33}, "a b 50 a c 50 b c 50"},
-		// -100 between three: rounded down to -34 each, two of which are too low.
-		"less": {table(100, 100, 100, 100, 100, 100, 100, 0), 3, []int64{-33, -33, -34}, "a b -50 a c -50 b c -50"},
+		"less": {table(100, 100, 100, 100, 100, 100, 100, 0), 3, []int64{-34, -33, -33}, "a b -50 a c -50 b c -50"},
 	} {
 		a, err := bench.Ablate(context.Background(), letters(c.n), c.run, bench.AblateOptions{Exact: true})
 		if err != nil {
@@ -132,7 +131,7 @@ func fixed(seed uint64) bench.AblationRun {
 // Shares add up to the whole, to the nanosecond, whatever the game: run in full
 // or sampled, exact or measured.
 func TestSharesAddUp(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(15) {
 		for _, n := range []int{1, 2, 3, 5, 8, 10} {
 			for _, exact := range []bool{true, false} {
 				a, err := bench.Ablate(context.Background(), letters(n), fixed(seed), bench.AblateOptions{Exact: exact, Rounds: 2, Permutations: 4, Seed: seed})

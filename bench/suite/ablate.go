@@ -29,36 +29,40 @@ const QuickEpoch = quickEpoch
 // Run gives each factor in which the two sides differ its share of the
 // difference between their epochs. Whether runs are exact and which
 // combinations can run, it knows and sets in opt.
-func (a Ablation) Run(ctx context.Context, opt bench.AblateOptions) (*bench.Attribution, error) {
-	instances, err := a.instances()
-	if err != nil {
-		return nil, err
-	}
-	a.Options.Epoch = instances
-	differ := trainer.Differ(a.From, a.To)
-	var factors []bench.Factor
-	for _, d := range differ {
-		factors = append(factors, bench.Factor{Name: d.Key, From: d.Value(a.From), To: d.Value(a.To)})
-	}
+func (a Ablation) Run(ctx context.Context, opt bench.AblateOptions) (out *bench.Attribution, err error) {
 	dev, err := a.Open(a.Device)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
 	opt.Exact = dev.Clock() == device.Virtual
-	opt.Feasible = func(on []bool) error { return a.with(differ, on).Validate() }
-	shared := device.NewRecorder(untimed{dev})
-	out, err := bench.Ablate(ctx, factors, func(ctx context.Context, on []bool) (float64, error) {
-		if opt.Exact {
-			return a.alone(ctx, a.with(differ, on))
-		}
-		return a.measure(ctx, shared, a.with(differ, on))
-	}, opt)
-	if err != nil {
+	run := a.alone
+	if !opt.Exact {
+		rec := device.NewRecorder(untimed{dev})
+		run = func(ctx context.Context, f trainer.Factors) (float64, error) { return a.measure(ctx, rec, f) }
+	}
+	if out, err = a.ablate(ctx, opt, run); err == nil {
+		out.Op = fmt.Sprintf("an epoch of %d instances on %s", a.Options.Epoch, dev.Name())
+	}
+	return out, err
+}
+
+// ablate is Run with the run that measures an epoch; it sets the epoch's
+// length.
+func (a *Ablation) ablate(ctx context.Context, opt bench.AblateOptions, run func(context.Context, trainer.Factors) (float64, error)) (*bench.Attribution, error) {
+	var err error
+	if a.Options.Epoch, err = a.instances(); err != nil {
 		return nil, err
 	}
-	out.Op = fmt.Sprintf("an epoch of %d instances on %s", instances, dev.Name())
-	return out, nil
+	differ := trainer.Differ(a.From, a.To)
+	var factors []bench.Factor
+	for _, d := range differ {
+		factors = append(factors, bench.Factor{Name: d.Key, From: d.Value(a.From), To: d.Value(a.To)})
+	}
+	opt.Feasible = func(on []bool) error { return a.with(differ, on).Validate() }
+	return bench.Ablate(ctx, factors, func(ctx context.Context, on []bool) (float64, error) {
+		return run(ctx, a.with(differ, on))
+	}, opt)
 }
 
 // instances is the smallest common multiple of both batches that is enough.
