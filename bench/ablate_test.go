@@ -72,7 +72,7 @@ func TestAblateKnownGames(t *testing.T) {
 		"gloves": {table(0, 0, 0, 6, 0, 6, 0, 6), 3, []int64{4, 1, 1}, "a b 3 a c 3 b c -3"},
 		// 100 between three: thirds, and the one that is left goes to the first.
 		"thirds": {table(0, 0, 0, 0, 0, 0, 0, 100), 3, []int64{34, 33, 33}, "a b 50 a c 50 b c 50"},
-		"less": {table(100, 100, 100, 100, 100, 100, 100, 0), 3, []int64{-34, -33, -33}, "a b -50 a c -50 b c -50"},
+		"less":   {table(100, 100, 100, 100, 100, 100, 100, 0), 3, []int64{-34, -33, -33}, "a b -50 a c -50 b c -50"},
 	} {
 		a, err := bench.Ablate(context.Background(), letters(c.n), c.run, bench.AblateOptions{Exact: true})
 		if err != nil {

@@ -19,7 +19,7 @@ func (a *Attribution) title() string {
 }
 
 func (a *Attribution) totals() string {
-	return fmt.Sprintf("%s -> %s: %s", timeText(float64(a.Before)), timeText(float64(a.After)), change(float64(a.Before), float64(a.After)))
+	return fmt.Sprintf("%s -> %s: %s", timeText(float64(a.Before)), timeText(float64(a.After)), differenceText(float64(a.Before), float64(a.After)))
 }
 
 // method is how it was found out, in a line.
@@ -40,7 +40,7 @@ func (a *Attribution) method() string {
 // verdict names the culprit, or says why there is none.
 func (a *Attribution) verdict() string {
 	if s, ok := a.Culprit(); ok {
-		return fmt.Sprintf("The largest share is that of %s: %s, %s of the difference.", s.Name, signedTime(float64(s.NS)), percent(s.Fraction))
+		return fmt.Sprintf("The largest share is that of %s: %s, %s of the difference.", s.Name, signedTime(float64(s.NS)), fractionText(s.Fraction))
 	}
 	return "No factor is named: the difference or its largest share is not clear of 0."
 }
@@ -62,26 +62,26 @@ func (a *Attribution) inexact() bool { return !a.Exact || a.Permutations > 0 }
 func (a *Attribution) WriteText(w io.Writer, s Style) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n\n", a.title(), a.totals())
-	var rows []row
+	var rows []barRow
 	for _, f := range a.Shares {
-		cells := []string{f.Name, f.settings(), signedTime(float64(f.NS)), percent(f.Fraction)}
+		cells := []string{f.Name, f.settings(), signedTime(float64(f.NS)), fractionText(f.Fraction)}
 		if a.inexact() {
 			cells = append(cells, fmt.Sprintf("[%s, %s]", signedTime(float64(f.Low)), signedTime(float64(f.High))))
 		}
-		rows = append(rows, row{cells: cells, value: float64(f.NS)})
+		rows = append(rows, barRow{cells: cells, value: float64(f.NS)})
 	}
-	total := []string{"together", "", signedTime(float64(a.Delta)), percent(1)}
+	total := []string{"together", "", signedTime(float64(a.Delta)), fractionText(1)}
 	if a.inexact() {
 		total = append(total, fmt.Sprintf("[%s, %s]", signedTime(float64(a.DeltaLow)), signedTime(float64(a.DeltaHigh))))
 	}
-	chart(&b, s, "  ", 2, append(rows, row{cells: total, bare: true}))
+	barChart(&b, s, "  ", 2, append(rows, barRow{cells: total, bare: true}))
 	if shown := a.shownInteractions(); len(shown) > 0 {
 		b.WriteString("\nTwo switched together, beyond each by itself (half is in the share of each):\n")
 		rows = nil
 		for _, x := range shown {
-			rows = append(rows, row{cells: []string{x.A + " with " + x.B, signedTime(float64(x.NS))}, value: float64(x.NS)})
+			rows = append(rows, barRow{cells: []string{x.A + " with " + x.B, signedTime(float64(x.NS))}, value: float64(x.NS)})
 		}
-		chart(&b, s, "  ", 1, rows)
+		barChart(&b, s, "  ", 1, rows)
 	}
 	fmt.Fprintf(&b, "\n%s\n%s\n", a.verdict(), a.method())
 	for _, warning := range a.Warnings {
@@ -101,7 +101,7 @@ func (a *Attribution) WriteMarkdown(w io.Writer) error {
 		if a.inexact() {
 			interval = fmt.Sprintf("%s to %s", signedTime(float64(f.Low)), signedTime(float64(f.High)))
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", f.Name, f.From, f.To, signedTime(float64(f.NS)), percent(f.Fraction), interval)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", f.Name, f.From, f.To, signedTime(float64(f.NS)), fractionText(f.Fraction), interval)
 	}
 	fmt.Fprintf(&b, "| together | | | %s | 100%% | |\n\n", signedTime(float64(a.Delta)))
 	for _, x := range a.shownInteractions() {

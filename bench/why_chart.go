@@ -21,18 +21,18 @@ func (s Style) width() int {
 	return s.Width
 }
 
-// row is one line of a bar chart: cells, and a value that the bar shows.
-type row struct {
+// barRow is one line of a bar chart: cells, and a value that the bar shows.
+type barRow struct {
 	cells []string
 	value float64
 	bare  bool // no bar: a sum under the bars
 }
 
-// chart writes rows as a table with a bar at each row's end: full where the
+// barChart writes rows as a table with a bar at each row's end: full where the
 // value is above 0, light where it is below. The first cells, as many as left,
 // stand left, the others right. Columns take what they need; the bars get the
 // rest of the width, and where that is less than minBar they are left out.
-func chart(w io.Writer, s Style, indent string, left int, rows []row) {
+func barChart(w io.Writer, s Style, indent string, left int, rows []barRow) {
 	var widths []int
 	most := 0.0
 	for _, r := range rows {
@@ -127,9 +127,9 @@ func threeDigits(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// percent is a fraction in percent, with a digit after the point where it is
+// fractionText is a fraction in percent, with a digit after the point where it is
 // small.
-func percent(fraction float64) string {
+func fractionText(fraction float64) string {
 	p := 100 * fraction
 	if math.Abs(p) < 9.95 {
 		p = math.Round(10*p) / 10
@@ -138,8 +138,8 @@ func percent(fraction float64) string {
 	return fmt.Sprintf("%.0f%%", p)
 }
 
-// change is how after stands to before in words: "3.08 ms less (-59.5%)".
-func change(before, after float64) string {
+// differenceText is how after stands to before in words: "3.08 ms less (-59.5%)".
+func differenceText(before, after float64) string {
 	d, word := after-before, "more"
 	if d < 0 {
 		word = "less"
