@@ -41,6 +41,8 @@ type Device struct {
 	timing    [2]uintptr
 	zeroing   uintptr // a stream of our own, for Alloc
 	capturing device.Stream
+	draining  bool    // Syncs are a harness's
+	ranges    *ranges // of phases; nil where no tool listens
 
 	blocks    map[*device.Block]struct{}
 	modules   map[*device.Module]uintptr
@@ -91,6 +93,7 @@ func (d *Device) Close() error {
 	if d.ctx == 0 {
 		return nil
 	}
+	d.EnterPhase("")
 	first := d.enter()
 	if first == nil {
 		first = d.release()

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"gputax/device"
+	"gputax/device/cuda/cupti"
 )
 
 // Memory implements device.Device. Free is what the card had free when the
@@ -23,17 +24,24 @@ func (d *Device) Alloc(size int) (*device.Block, error) {
 	if r := d.drv.memAlloc(&b.Addr, uintptr(size)); r != 0 {
 		return nil, d.drv.outOfMemory(r, "cuMemAlloc(%d bytes)", size)
 	}
-	r := d.drv.memsetD8Async(b.Addr, 0, uintptr(size), d.zeroing)
-	if r == 0 {
-		r = d.drv.streamSynchronize(d.zeroing)
-	}
-	if r != 0 {
+	if r := d.zero(b); r != 0 {
 		d.drv.memFree(b.Addr)
 		return nil, d.drv.fail(r, "cuMemsetD8Async(%d bytes)", size)
 	}
 	d.free -= int64(size)
 	d.blocks[b] = struct{}{}
 	return b, nil
+}
+
+// zero sets b to 0 and waits for it, as a part of its allocation: whoever
+// observes the driver counts neither.
+func (d *Device) zero(b *device.Block) result {
+	cupti.BeginImplied()
+	defer cupti.EndImplied()
+	if r := d.drv.memsetD8Async(b.Addr, 0, uintptr(b.Size), d.zeroing); r != 0 {
+		return r
+	}
+	return d.drv.streamSynchronize(d.zeroing)
 }
 
 // AllocPinned implements device.Device.
@@ -99,7 +107,7 @@ func (d *Device) Copy(c device.Copy) error {
 		}
 	}
 	if c.Mode != device.Async {
-		if r := d.drv.streamSynchronize(stream); r != 0 {
+		if r := d.settle(stream); r != 0 {
 			return d.drv.fail(r, "cuStreamSynchronize after a copy of %d bytes", size)
 		}
 	}

@@ -120,6 +120,7 @@ func (d *driver) open(ordinal int) (*Device, error) {
 		functions: map[*device.Kernel]*function{},
 		graphs:    map[*graph]struct{}{},
 		capturing: noStream,
+		ranges:    newRanges(listening()),
 	}
 	if err := dev.setup(ordinal); err != nil {
 		dev.Close() // what there is of it; err is why there is no more

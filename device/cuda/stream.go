@@ -66,7 +66,13 @@ func (d *Device) Sync(s device.Stream) error {
 		return err
 	}
 	defer leave()
-	if r := d.drv.streamSynchronize(d.streams[s]); r != 0 {
+	var r result
+	if d.draining {
+		r = d.settle(d.streams[s])
+	} else {
+		r = d.drv.streamSynchronize(d.streams[s])
+	}
+	if r != 0 {
 		return d.drv.fail(r, "cuStreamSynchronize(stream %d)", s)
 	}
 	return nil
