@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
+	"slices"
 
 	"gputax/device"
 	"gputax/device/sim"
@@ -103,7 +104,7 @@ func (l *logbook) finish(dev device.Device, t *tap, opt CaptureOptions, counted 
 	if len(r.Steps) == 0 {
 		unseen[StepBounds] = "the op marks no steps; Recorder.Step does"
 	}
-	if r.Names.Len() == 1 || len(r.Phases) == 0 {
+	if !slices.ContainsFunc(r.Phases, func(s Span) bool { return s.Name != 0 }) {
 		unseen[PhaseNames] = "the op names no phases; Recorder.Phase does"
 	}
 	switch {

@@ -29,7 +29,8 @@ type logbook struct {
 	step  int32
 	last  int64 // when the host last did something known
 	spans struct{ phase, step Span }
-	heap  heapCount
+	heap  heapCount // when the phase was entered
+	own   heapCount // what finding call sites took
 
 	sites   map[[maxFrames]uintptr]SiteID
 	buffers map[*device.Block]map[int]uint32
@@ -86,9 +87,7 @@ func (l *logbook) close() {
 
 func (l *logbook) openPhase(now int64) {
 	l.spans.phase = Span{Name: l.phase, Step: l.step, Start: now}
-	if l.mallocs {
-		l.heap = l.countHeap()
-	}
+	l.heap = l.countHeap()
 }
 
 // closePhase ends the current phase. One that took no time and did nothing is
@@ -96,10 +95,8 @@ func (l *logbook) openPhase(now int64) {
 func (l *logbook) closePhase(now int64) {
 	s := l.spans.phase
 	s.End = now
-	if l.mallocs {
-		c := l.countHeap()
-		s.Mallocs, s.HeapBytes = max(c.objects-l.heap.objects, 0), max(c.bytes-l.heap.bytes, 0)
-	}
+	c := l.countHeap()
+	s.Mallocs, s.HeapBytes = max(c.objects-l.heap.objects, 0), max(c.bytes-l.heap.bytes, 0)
 	if s.End > s.Start || s.Mallocs > 0 {
 		l.rec.Phases = append(l.rec.Phases, s)
 	}
@@ -306,10 +303,15 @@ func (l *logbook) site() SiteID {
 	var pcs [maxFrames]uintptr
 	n := runtime.Callers(3, pcs[:]) // from the tap on
 	id, ok := l.sites[pcs]
-	if !ok {
-		id = l.newSite(slices.Clone(pcs[:n]))
-		l.sites[pcs] = id
+	if ok {
+		return id
 	}
+	before := l.countHeap()
+	id = l.newSite(slices.Clone(pcs[:n]))
+	l.sites[pcs] = id
+	after := l.countHeap()
+	l.own.objects += after.objects - before.objects
+	l.own.bytes += after.bytes - before.bytes
 	return id
 }
 
@@ -360,11 +362,15 @@ func fileOf(pkg, file string) string {
 // heapCount is how much the program has allocated since it started.
 type heapCount struct{ objects, bytes int64 }
 
-// countHeap is that, less the larger part of what the logbook has.
+// countHeap is that, less what the logbook itself has allocated; 0 where
+// nobody wants to know.
 func (l *logbook) countHeap() heapCount {
+	if !l.mallocs {
+		return heapCount{}
+	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	c := heapCount{int64(m.Mallocs), int64(m.TotalAlloc)}
+	c := heapCount{int64(m.Mallocs) - l.own.objects, int64(m.TotalAlloc) - l.own.bytes}
 	for _, own := range []struct{ chunks, size int }{
 		{len(l.rec.Calls.chunks), int(unsafe.Sizeof(Call{}))},
 		{len(l.rec.Ops.chunks), int(unsafe.Sizeof(Op{}))},
