@@ -3,7 +3,6 @@ package profiles
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"gputax/device"
@@ -39,8 +38,8 @@ type Workload struct {
 func Calibrate(c Calibration) (*sim.Profile, error) {
 	m := &meter{Calibration: c, rec: device.NewRecorder(c.Dev),
 		p: &sim.Profile{Name: c.Name, About: c.About, Status: "measured", From: map[string]string{}}}
-	if c.Dev.Clock() != device.Real {
-		return nil, fmt.Errorf("profiles: calibrate: %s is simulated; its profile is what it runs by", c.Dev.Name())
+	if err := Measurable(c.Dev); err != nil {
+		return nil, err
 	}
 	if m.Rounds < 1 {
 		return nil, fmt.Errorf("profiles: calibrate: %d rounds: want at least 1", m.Rounds)
@@ -58,6 +57,14 @@ func Calibrate(c Calibration) (*sim.Profile, error) {
 		}
 	}
 	return m.p, nil
+}
+
+// Measurable refuses a device that Calibrate cannot measure.
+func Measurable(dev device.Device) error {
+	if dev.Clock() != device.Real {
+		return fmt.Errorf("profiles: calibrate: %s is simulated; its profile is what it runs by", dev.Name())
+	}
+	return nil
 }
 
 // meter is a calibration in progress.
@@ -233,12 +240,7 @@ func (m *meter) kernels() error {
 		}
 		m.p.Kernels = append(m.p.Kernels, s.found...)
 	}
-	slices.SortFunc(m.p.Kernels, func(a, b sim.KernelTime) int {
-		if c := strings.Compare(a.Symbol, b.Symbol); c != 0 {
-			return c
-		}
-		return int(min(max(a.Flops+a.TensorFlops+a.Bytes-b.Flops-b.TensorFlops-b.Bytes, -1), 1))
-	})
+	sim.SortKernels(m.p.Kernels)
 	best := func(work func(sim.KernelTime) int64) float64 {
 		rate := 1.0
 		for _, k := range m.p.Kernels {

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	os.Setenv("GPUTAX_TEST_COMMAND", "1") // for what the command itself starts
 	os.Exit(m.Run())
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"gputax/bench"
@@ -28,7 +29,7 @@ func runCommand(ctx context.Context, stdout, stderr io.Writer, args []string) er
 		f    = newFlags("run")
 		dir  = f.String("o", "gputax-out", "write results to this `directory`")
 		list = f.Bool("list", false, "print the names that would run, and run nothing")
-		n    = f.Int("count", 1, "take `N` samples of each")
+		n    = f.Int("count", 1, "take `N` samples of each, in as many rounds")
 		per  = f.Duration("time", 100*time.Millisecond, "measure at least this long a sample, on real devices")
 	)
 	f.StringVar(&s.run, "run", "", "only names that match this `regexp`")
@@ -79,32 +80,35 @@ type result struct {
 	samples []bench.Sample
 }
 
-// runJobs runs every job n times and writes each sample as it is done. It
-// returns what finished, also with an error.
+// runJobs runs every job n times and writes each sample as it is done. The
+// samples of a job are a whole round apart, so that a machine that is slow for a
+// while is slow for all of them alike. It returns what finished, also with an
+// error.
 func runJobs(ctx context.Context, jobs []job, n int, per time.Duration, out *output, p *progress) ([]result, error) {
-	var results []result
-	for _, j := range jobs {
-		r := result{job: j}
-		for range n {
+	results := make([]result, len(jobs))
+	for i, j := range jobs {
+		results[i].job = j
+	}
+	finished := func() []result {
+		return slices.DeleteFunc(results, func(r result) bool { return len(r.samples) == 0 })
+	}
+	for range n {
+		for i, j := range jobs {
 			p.step(j.name)
 			s, err := runJob(ctx, j, per)
 			if err == nil {
 				err = out.write(ctx, j.name, s)
 			}
 			if err != nil {
-				if len(r.samples) > 0 {
-					results = append(results, r)
-				}
-				return results, fmt.Errorf("%s: %w", j.name, err)
+				return finished(), fmt.Errorf("%s: %w", j.name, err)
 			}
 			for _, w := range s.Warnings {
 				p.say("%s: %v", j.name, w)
 			}
-			r.samples = append(r.samples, s)
+			results[i].samples = append(results[i].samples, s)
 		}
-		results = append(results, r)
 	}
-	return results, nil
+	return finished(), nil
 }
 
 // runJob takes one sample on a device of its own.
