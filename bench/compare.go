@@ -13,6 +13,9 @@ type CompareOptions struct {
 	// MinEffect is the least change that counts, as a fraction (0.02), by unit;
 	// units not in it have DefaultMinEffect, or that of the key "".
 	MinEffect map[string]float64
+	// Margin is the part of MinEffect that the test itself must exclude, up to
+	// 1; 0 means DefaultMargin, and anything below it none.
+	Margin float64
 	// Paired says that the i-th samples of both sides were taken together, in
 	// alternation, so that what disturbed the one disturbed the other.
 	Paired bool
@@ -23,17 +26,18 @@ type CompareOptions struct {
 }
 
 const (
-	// DefaultAlpha is the family-wise error of a comparison.
+	// DefaultAlpha is the chance of any false verdict in a comparison.
 	DefaultAlpha = 0.01
 	// DefaultMinEffect is the least change of a time that counts.
 	DefaultMinEffect = 0.02
+	// DefaultMargin tests against half the minimum effect. With none, a true
+	// change of a hair, such as another code layout, becomes significant once
+	// there are samples enough, and then noise alone may lift it over the
+	// minimum effect. With all of it, a change must be about twice the minimum
+	// effect to be found in a bearable time.
+	DefaultMargin = 0.5
 	// confidence is that of all intervals shown.
 	confidence = 0.95
-	// testedShare is the part of the minimum effect that the test itself must
-	// exclude. At 0 a true change of a hair, such as another code layout, turns
-	// up significant once there are samples enough; at 1 a change has to be
-	// about twice the minimum effect to be found in a bearable time.
-	testedShare = 0.5
 )
 
 func (o *CompareOptions) alpha() float64 {
@@ -53,10 +57,20 @@ func (o *CompareOptions) minEffect(unit string) float64 {
 	return DefaultMinEffect
 }
 
+func (o *CompareOptions) margin() float64 {
+	if o.Margin == 0 {
+		return DefaultMargin
+	}
+	return max(0, o.Margin)
+}
+
 // check refuses nonsense, and returns options whose units are in base units.
 func (o CompareOptions) check() (CompareOptions, error) {
 	if a := o.alpha(); !(a > 0 && a < 1) {
 		return o, fmt.Errorf("compare: alpha %v: want a chance above 0 and below 1", a)
+	}
+	if o.Margin > 1 || o.Margin != o.Margin {
+		return o, fmt.Errorf("compare: margin %v: want a part of the minimum effect, at most 1", o.Margin)
 	}
 	effects := map[string]float64{}
 	for unit, e := range o.MinEffect {
@@ -124,8 +138,8 @@ type Row struct {
 	// P is the two-sided p-value of the two sides being alike: Mann-Whitney's,
 	// the same as benchstat's, or Wilcoxon's signed-rank in a paired comparison.
 	P float64
-	// PAdjusted is the p-value that decides: of the change being no more than
-	// half of MinEffect, with Holm's correction for all rows of times.
+	// PAdjusted is the p-value that decides: of the change being within Margin
+	// of MinEffect, with Holm's correction for all rows of times.
 	PAdjusted float64
 
 	Verdict RowVerdict

@@ -159,6 +159,21 @@ func (r *Results) Benchmarks() []string {
 	return names
 }
 
+// Units is the units of r, in base units, in the order they were first seen.
+func (r *Results) Units() []string {
+	var units []string
+	seen := map[string]bool{}
+	for _, b := range r.order {
+		for i := range b.series {
+			if u := b.series[i].unit; !seen[u] {
+				seen[u] = true
+				units = append(units, u)
+			}
+		}
+	}
+	return units
+}
+
 // Samples is a copy of the samples of a benchmark in a unit, in base units and
 // in the order they were taken; empty where there are none. Benchmarks of one
 // name in several packages are taken together.

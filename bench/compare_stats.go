@@ -45,8 +45,11 @@ func (j *judge) timedRow(r Row, a, b []float64, x, y *benchmath.Sample) error {
 	}
 	j.add(r)
 	row := &j.c.Rows[len(j.c.Rows)-1]
+	if x.Values[len(x.Values)-1] == 0 && y.Values[len(y.Values)-1] == 0 {
+		return nil // zero throughout: a phase that does not happen; there is nothing to test
+	}
 	j.timed = append(j.timed, len(j.c.Rows)-1)
-	shift := 1 + testedShare*r.MinEffect
+	shift := 1 + j.opt.margin()*r.MinEffect
 	if j.opt.Paired {
 		ratios := walshRatios(a, b)
 		row.Delta = kth(ratios, (len(ratios)+1)/2, (len(ratios)+2)/2) - 1
@@ -233,7 +236,7 @@ func (j *judge) decide() {
 		r := &c.Rows[i]
 		if leastP(r.Old.N, r.New.N, c.Paired) >= c.Alpha/float64(c.Timed) {
 			r.Verdict, r.Need = RowTooFew, need
-			r.Note = fmt.Sprintf("too few samples: %d and %d; %d rows need at least %d each", r.Old.N, r.New.N, c.Timed, need)
+			r.Note = fmt.Sprintf("too few samples: %d and %d, need at least %d each for %s", r.Old.N, r.New.N, need, count(c.Timed, "row"))
 			continue
 		}
 		change := worsening(r.Delta, r.Better)

@@ -3,6 +3,7 @@
 // Usage:
 //
 //	gputax run        run the benchmark matrix, print a table, write bench.txt
+//	gputax compare    compare benchmark results, and fail where they got worse
 //	gputax why        name the cause of a difference between variants, results or commits
 //	gputax train      train a policy, with checkpoints
 //	gputax eval       evaluate a trained policy on a fixed set of instances
@@ -57,6 +58,7 @@ type command struct {
 // commands lists them all; a new one is a file of its own and a line here.
 var commands = []command{
 	{"run", "run the benchmark matrix, print a table, write bench.txt", runCommand},
+	{"compare", "compare benchmark results, and fail where they got worse", compareCommand},
 	{"why", "name the cause of a difference between variants, results or commits", whyCommand},
 	{"train", "train a policy, with checkpoints", trainCommand},
 	{"eval", "evaluate a trained policy on a fixed set of instances", evalCommand},
