@@ -146,6 +146,9 @@ func (l *Library) Start(options ...Option) (*Session, error) {
 	return s, nil
 }
 
+// Elapsed is the time on the clock that Trace.At converts to.
+func (s *Session) Elapsed() time.Duration { return time.Since(s.clock.host) }
+
 func (s *Session) start() error {
 	l := s.lib
 	if err := l.fn.wait(); err != nil {

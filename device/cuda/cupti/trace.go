@@ -131,8 +131,7 @@ type callName struct {
 // Window is when the recording began and ended.
 func (t *Trace) Window() (began, ended uint64) { return t.began, t.ended }
 
-// At is a time of the trace on the host's monotonic clock, since Start was
-// called.
+// At is a time of the trace on the host's monotonic clock: see Session.Elapsed.
 func (t *Trace) At(stamp uint64) time.Duration { return t.clock.at(stamp) }
 
 // read adds the records of all buffers to t.
