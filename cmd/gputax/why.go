@@ -25,7 +25,14 @@ itself and in combination, trains the epoch each way, and gives each factor its
 share of the difference (docs/variants.md has the variants and the factors).
 
   gputax why cpu_loop gpu_padded
-  gputax why -device cuda:0 cpu_loop gpu_padded+dist=one_by_one`
+  gputax why -device cuda:0 cpu_loop gpu_padded+dist=one_by_one
+
+Two files of results: prices the change in every counter by the device's
+profile, and shows the change in every phase and, with CPU profiles (cpu.pb.gz
+beside the files, or -cpu-old and -cpu-new), in every host function. It names a
+culprit only where that comes to 70% to 130% of the difference.
+
+  gputax why old/bench.txt new/bench.txt`
 
 // whyFlags is what gputax why was asked for.
 type whyFlags struct {
@@ -36,6 +43,7 @@ type whyFlags struct {
 	orders    int
 	per       time.Duration
 	seed      uint64
+	results   resultsFlags
 	out       reportFlags
 }
 
@@ -56,6 +64,12 @@ func whyCommand(ctx context.Context, stdout, stderr io.Writer, args []string) er
 	f.IntVar(&o.orders, "orders", 32, "above eight factors, try `N` random orders of switching")
 	f.DurationVar(&o.per, "time", 100*time.Millisecond, "measure at least this long a sample, on real devices")
 	f.Uint64Var(&o.seed, "seed", 1, "draw random orders by this `number`")
+	f.StringVar(&o.results.run, "run", "", "of results, only names that match this `regexp`")
+	f.Float64Var(&o.results.least, "min", 2, "of results, only times that changed by this many `percent`")
+	f.IntVar(&o.results.top, "top", 3, "of results, print the `N` that changed most")
+	f.StringVar(&o.results.profile, "profile", "", "price results by this device profile, a `name` or FILE.json (default the device's own)")
+	f.StringVar(&o.results.oldCPU, "cpu-old", "", "CPU profile of the old results, a `file`")
+	f.StringVar(&o.results.newCPU, "cpu-new", "", "CPU profile of the new results, a `file`")
 	f.StringVar(&o.out.format, "format", "text", "text, markdown or json")
 	f.BoolVar(&o.out.ascii, "ascii", false, "bars without block characters")
 	rest, err := parseArgs(f, "FROM TO", whyAbout, stdout, args)
@@ -68,7 +82,22 @@ func whyCommand(ctx context.Context, stdout, stderr io.Writer, args []string) er
 	if len(rest) != 2 {
 		return fmt.Errorf("want FROM and TO, got %d arguments; gputax why -h shows what they can be", len(rest))
 	}
-	return whyVariants(ctx, stdout, stderr, o, rest[0], rest[1])
+	from, to := rest[0], rest[1]
+	switch isFrom, isTo := exists(from), exists(to); {
+	case isFrom && isTo:
+		return whyFiles(stdout, stderr, o.results, o.out, from, to)
+	case isFrom:
+		return fmt.Errorf("%s is a file, and %s is none; give two files or two variants", from, to)
+	case isTo:
+		return fmt.Errorf("%s is a file, and %s is none; give two files or two variants", to, from)
+	}
+	return whyVariants(ctx, stdout, stderr, o, from, to)
+}
+
+// exists says whether there is a file or a directory of that name.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func (o *whyFlags) check() error {
@@ -77,6 +106,8 @@ func (o *whyFlags) check() error {
 		return fmt.Errorf("-instances %d: want at least 1", o.instances)
 	case o.rounds < 1 || o.orders < 1:
 		return errors.New("-rounds, -orders: want at least 1")
+	case o.results.top < 1 || !(o.results.least >= 0):
+		return fmt.Errorf("-top %d, -min %g: want at least 1, and no less than 0", o.results.top, o.results.least)
 	}
 	return o.out.check()
 }
