@@ -1,6 +1,9 @@
 package bench
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // CompareOptions say how sure a comparison must be. The zero value has the
 // defaults.
@@ -182,10 +185,8 @@ func Compare(old, new *Results, opt CompareOptions) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	for side, r := range map[string]*Results{"old": old, "new": new} {
-		if r == nil || len(r.order) == 0 {
-			return nil, fmt.Errorf("compare: the %s side has no results", side)
-		}
+	if err := errors.Join(old.check("old"), new.check("new")); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
 	}
 	c := &Comparison{OldName: old.Name(), NewName: new.Name(), Alpha: opt.alpha(), Paired: opt.Paired,
 		Warnings: differences(&old.config, &new.config)}

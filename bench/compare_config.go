@@ -14,29 +14,37 @@ import (
 type configValues struct {
 	keys   []string
 	values map[string][]string
+	seen   map[[2]string]bool // key and value
 }
 
 func (c *configValues) add(config []benchfmt.Config) {
-	if c.values == nil {
-		c.values = map[string][]string{}
-	}
 	for i := range config {
-		key := config[i].Key
-		if !config[i].File {
+		key, have := config[i].Key, c.values[config[i].Key]
+		// Nearly always the value is the one before.
+		if n := len(have); !config[i].File || n > 0 && have[n-1] == string(config[i].Value) {
 			continue
 		}
-		have := c.values[key]
-		// Nearly always the value is the one before.
-		if n := len(have); n > 0 && have[n-1] == string(config[i].Value) {
-			continue
+		if c.values == nil {
+			c.values, c.seen = map[string][]string{}, map[[2]string]bool{}
 		}
 		if have == nil {
 			c.keys = append(c.keys, key)
 		}
-		if v := string(config[i].Value); !slices.Contains(have, v) {
+		if v := string(config[i].Value); !c.seen[[2]string{key, v}] {
+			c.seen[[2]string{key, v}] = true
 			c.values[key] = append(have, v)
 		}
 	}
+}
+
+// same says whether a key took the same values on both sides.
+func (c *configValues) same(d *configValues, key string) bool {
+	for _, v := range c.values[key] {
+		if !d.seen[[2]string{key, v}] {
+			return false
+		}
+	}
+	return len(c.values[key]) == len(d.values[key])
 }
 
 // machineKeys are those on which times depend.
@@ -50,30 +58,27 @@ func differences(old, new *configValues) []error {
 	var out []error
 	keys := slices.Clone(old.keys)
 	for _, k := range new.keys {
-		if !slices.Contains(keys, k) {
+		if old.values[k] == nil {
 			keys = append(keys, k)
 		}
 	}
 	for _, k := range keys {
 		a, b := old.values[k], new.values[k]
-		if slices.Contains(restless, k) || sameSet(a, b) && (len(a) == 1 || k == "pkg") {
+		same := old.same(new, k)
+		if slices.Contains(restless, k) || same && (len(a) == 1 || k == "pkg") {
 			continue
 		}
 		note := ""
 		if slices.Contains(machineKeys, k) {
 			note = ": times are not comparable"
 		}
-		if sameSet(a, b) {
+		if same {
 			out = append(out, fmt.Errorf("%s varies on both sides (%s)%s", k, list(a), note))
 		} else {
 			out = append(out, fmt.Errorf("%s differs: %s in old, %s in new%s", k, list(a), list(b), note))
 		}
 	}
 	return out
-}
-
-func sameSet(a, b []string) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(v string) bool { return !slices.Contains(b, v) })
 }
 
 // list is up to three values in quotes.

@@ -18,8 +18,8 @@ const markdownRows = 100
 func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "**%s**\n", markdownText(c.Summary()))
-	pick := func(verdicts ...RowVerdict) []Row {
-		return slices.DeleteFunc(slices.Clone(c.Rows), func(r Row) bool { return !slices.Contains(verdicts, r.Verdict) })
+	pick := func(verdicts ...RowVerdict) []*Row {
+		return c.pick(func(r *Row) bool { return slices.Contains(verdicts, r.Verdict) })
 	}
 	if rows := pick(RowWorse, RowMissing, RowVaries, RowTooFew, RowAccepted); len(rows) > 0 {
 		fmt.Fprintln(&out)
@@ -37,14 +37,13 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	}
 	rest := pick(RowSame, RowNew, RowUnjudged)
 	equal := len(rest)
-	rest = slices.DeleteFunc(rest, func(r Row) bool { return r.Exact && r.Verdict == RowSame })
-	equal -= len(rest)
-	if len(rest)+equal > 0 {
-		fmt.Fprintf(&out, "\n<details><summary>%s without a verdict against or for, %s equal</summary>\n\n",
-			count(len(rest), "row"), count(equal, "exact row"))
-		if len(rest) > 0 {
-			markdownTable(&out, rest)
-		}
+	rest = slices.DeleteFunc(rest, func(r *Row) bool { return r.Exact && r.Verdict == RowSame })
+	if equal -= len(rest); equal > 0 {
+		fmt.Fprintf(&out, "\n%s equal.\n", count(equal, "exact row"))
+	}
+	if len(rest) > 0 {
+		fmt.Fprintf(&out, "\n<details><summary>%s more</summary>\n\n", count(len(rest), "row"))
+		markdownTable(&out, rest)
 		fmt.Fprint(&out, "\n</details>\n")
 	}
 	fmt.Fprintf(&out, "\nold: %s, new: %s\n", markdownText(c.OldName), markdownText(c.NewName))
@@ -52,14 +51,13 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-func markdownTable(out *bytes.Buffer, rows []Row) {
+func markdownTable(out *bytes.Buffer, rows []*Row) {
 	fmt.Fprint(out, "| | benchmark | unit | old | new | change | |\n|---|---|---|--:|--:|--:|---|\n")
-	for i := range rows {
+	for i, r := range rows {
 		if i == markdownRows {
 			fmt.Fprintf(out, "\n... and %d more\n", len(rows)-i)
 			break
 		}
-		r := &rows[i]
 		old, new := centers(r)
 		unit := r.Unit
 		if r.Exact {

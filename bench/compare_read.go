@@ -104,7 +104,7 @@ func (r *Results) Read(in io.Reader, name string) error {
 	if err := checkLines(text, name); err != nil {
 		return err
 	}
-	read, kept := 0, 0
+	read := 0
 	lines := benchfmt.NewReader(bytes.NewReader(text), name)
 	for lines.Scan() {
 		switch rec := lines.Result().(type) {
@@ -114,10 +114,7 @@ func (r *Results) Read(in io.Reader, name string) error {
 			err = r.addMetadata(rec)
 		case *benchfmt.Result:
 			read++
-			var ok bool
-			if ok, err = r.add(rec); ok {
-				kept++
-			}
+			err = r.add(rec)
 		}
 		if err != nil {
 			_, line := lines.Result().Pos()
@@ -127,21 +124,15 @@ func (r *Results) Read(in io.Reader, name string) error {
 	if err := lines.Err(); err != nil {
 		return err
 	}
-	switch {
-	case read == 0:
+	if read == 0 {
 		return fmt.Errorf("%s: no benchmark results in Go benchmark format", name)
-	case kept == 0:
-		return fmt.Errorf("%s: none of its %d results passes the filter", name, read)
 	}
 	r.names = append(r.names, name)
 	return nil
 }
 
 // Add adds one result as if it had been read. It keeps nothing of res.
-func (r *Results) Add(res *benchfmt.Result) error {
-	_, err := r.add(res.Clone())
-	return err
-}
+func (r *Results) Add(res *benchfmt.Result) error { return r.add(res.Clone()) }
 
 // SetUnit announces how to read a unit, as a Unit line does. It is an error to
 // say what contradicts an earlier announcement.
@@ -202,15 +193,15 @@ func (r *Results) Name() string {
 	return fmt.Sprintf("%s +%d", r.names[0], len(r.names)-1)
 }
 
-// add is Add, and says whether the filter let anything through. It changes res.
-func (r *Results) add(res *benchfmt.Result) (bool, error) {
+// add is Add for a result that it may change.
+func (r *Results) add(res *benchfmt.Result) error {
 	if err := tidyResult(res); err != nil {
-		return false, err
+		return err
 	}
 	if r.Filter != nil {
 		// The error only says why the filter matched nothing.
 		if ok, _ := r.Filter.Apply(res); !ok {
-			return false, nil
+			return nil
 		}
 	}
 	r.config.add(res.Config)
@@ -224,7 +215,7 @@ func (r *Results) add(res *benchfmt.Result) (bool, error) {
 		}
 		s.values = append(s.values, v.Value)
 	}
-	return true, nil
+	return nil
 }
 
 // noteWritten remembers a unit that is not a base unit.
@@ -255,6 +246,17 @@ func (r *Results) lookup(res *benchfmt.Result) *benchmark {
 	r.index[string(r.key)] = b
 	r.order = append(r.order, b)
 	return b
+}
+
+// check refuses a side with nothing to compare.
+func (r *Results) check(side string) error {
+	switch {
+	case r != nil && len(r.order) > 0:
+		return nil
+	case r != nil && r.Filter != nil && len(r.names) > 0:
+		return fmt.Errorf("no result of %s, the %s side, passes the filter", r.Name(), side)
+	}
+	return fmt.Errorf("the %s side has no results", side)
 }
 
 // get finds the benchmark of another side, nil where r has none.
@@ -294,6 +296,9 @@ func tidyResult(res *benchfmt.Result) error {
 // results are missing: a run that failed, a result without its name, a last
 // line that may be cut short.
 func checkLines(text []byte, name string) error {
+	if bytes.IndexByte(text, 0) >= 0 {
+		return fmt.Errorf("%s: not a text file", name)
+	}
 	line := 0
 	for l := range bytes.Lines(text) {
 		line++

@@ -59,7 +59,7 @@ func (j *judge) timedRow(r Row, a, b []float64, x, y *benchmath.Sample) error {
 		return nil
 	}
 	row.Effect = j.tests.effect(x.Values, y.Values)
-	row.P = min(1, benchmath.AssumeNothing.Compare(x, y).P)
+	row.P = j.tests.mannWhitneyTwoSided(x.Values, y.Values)
 	row.PAdjusted = j.unpairedP(x.Values, y.Values, shift)
 	return nil
 }

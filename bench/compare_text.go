@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchmath"
@@ -19,8 +18,9 @@ func (c *Comparison) WriteText(w io.Writer, colour bool) error {
 	var out bytes.Buffer
 	t := textWriter{&out, colour}
 	fmt.Fprintf(&out, "old: %s\nnew: %s\n", c.OldName, c.NewName)
-	for _, pkg := range distinct(c.Rows, func(r *Row) string { return r.Pkg }) {
-		rows := slices.DeleteFunc(slices.Clone(c.Rows), func(r Row) bool { return r.Pkg != pkg })
+	all := c.pick(func(*Row) bool { return true })
+	for _, pkg := range distinct(all, func(r *Row) string { return r.Pkg }) {
+		rows := c.pick(func(r *Row) bool { return r.Pkg == pkg })
 		if pkg != "" {
 			fmt.Fprintf(&out, "pkg: %s\n", pkg)
 		}
@@ -29,10 +29,8 @@ func (c *Comparison) WriteText(w io.Writer, colour bool) error {
 		t.oneSided(rows, RowMissing)
 		t.oneSided(rows, RowNew)
 	}
-	for i := range c.Rows {
-		if r := &c.Rows[i]; r.Verdict == RowAccepted {
-			fmt.Fprintf(&out, "accepted: %s: %s\n", rowText(r), r.Note)
-		}
+	for _, r := range c.pick(func(r *Row) bool { return r.Verdict == RowAccepted }) {
+		fmt.Fprintf(&out, "accepted: %s: %s\n", rowText(r), r.Note)
 	}
 	for _, w := range c.Warnings {
 		fmt.Fprintf(&out, "warning: %v\n", w)
@@ -56,10 +54,10 @@ func (c *Comparison) Summary() string {
 		if c.Paired {
 			test = "signed ranks of pairs"
 		}
-		s += fmt.Sprintf("; %d rows of times by %s, alpha %g for all together", c.Timed, test, c.Alpha)
+		s += fmt.Sprintf("; %s of times by %s, alpha %g for all together", count(c.Timed, "row"), test, c.Alpha)
 	}
-	if n := c.noisy(); n > 0 {
-		s += fmt.Sprintf("; %d too noisy to exclude a change that counts", n)
+	if n := c.unsure(); n > 0 {
+		s += fmt.Sprintf("; %d unsure: a change that counts is neither found nor excluded", n)
 	}
 	if need := c.needed(); need > 0 {
 		s += fmt.Sprintf("; take at least %d samples a side", need)
@@ -67,8 +65,8 @@ func (c *Comparison) Summary() string {
 	return s
 }
 
-// noisy is how many rows pass because noise hides what change there may be.
-func (c *Comparison) noisy() int {
+// unsure is how many rows pass because noise hides what change there may be.
+func (c *Comparison) unsure() int {
 	n := 0
 	for i := range c.Rows {
 		if c.Rows[i].Verdict == RowSame && c.Rows[i].Need > 0 {
@@ -89,12 +87,23 @@ func (c *Comparison) needed() int {
 	return 0
 }
 
+// pick is the rows that keep says.
+func (c *Comparison) pick(keep func(*Row) bool) []*Row {
+	var out []*Row
+	for i := range c.Rows {
+		if keep(&c.Rows[i]) {
+			out = append(out, &c.Rows[i])
+		}
+	}
+	return out
+}
+
 // distinct is the values of key, in order of appearance.
-func distinct(rows []Row, key func(*Row) string) []string {
+func distinct(rows []*Row, key func(*Row) string) []string {
 	var out []string
 	seen := map[string]bool{}
-	for i := range rows {
-		if k := key(&rows[i]); !seen[k] {
+	for _, r := range rows {
+		if k := key(r); !seen[k] {
 			seen[k] = true
 			out = append(out, k)
 		}
@@ -119,16 +128,21 @@ func (t *textWriter) paint(s string, good bool) string {
 }
 
 // times writes a table for each unit of times that both sides have.
-func (t *textWriter) times(rows []Row) {
-	byUnit := map[string][]Row{}
-	timed := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Exact || r.Old.N == 0 || r.New.N == 0 })
-	for _, r := range timed {
+func (t *textWriter) times(rows []*Row) {
+	byUnit := map[string][]*Row{}
+	var units []string
+	for _, r := range rows {
+		if r.Exact || r.Old.N == 0 || r.New.N == 0 {
+			continue
+		}
+		if byUnit[r.Unit] == nil {
+			units = append(units, r.Unit)
+		}
 		byUnit[r.Unit] = append(byUnit[r.Unit], r)
 	}
-	for _, unit := range distinct(timed, func(r *Row) string { return r.Unit }) {
+	for _, unit := range units {
 		table := textTable{{unit, "old", "", "new", "", "change"}}
-		for i := range byUnit[unit] {
-			r := &byUnit[unit][i]
+		for _, r := range byUnit[unit] {
 			old, new := centers(r)
 			table = append(table, []string{r.Benchmark, old, "± " + spread(r.Old), new, "± " + spread(r.New), deltaText(r),
 				"(" + pText(r) + ")", t.mark(r)})
@@ -142,11 +156,10 @@ func (t *textWriter) times(rows []Row) {
 }
 
 // exact writes a table of the exact rows that are not equal.
-func (t *textWriter) exact(rows []Row) {
+func (t *textWriter) exact(rows []*Row) {
 	table := textTable{{"exact", "unit", "old", "new", "change"}}
 	equal := 0
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		switch {
 		case !r.Exact || r.Old.N == 0 || r.New.N == 0:
 		case r.Verdict == RowSame:
@@ -167,24 +180,26 @@ func (t *textWriter) exact(rows []Row) {
 
 // oneSided lists what only one side has: whole benchmarks by name, units by
 // how many benchmarks they are in.
-func (t *textWriter) oneSided(rows []Row, v RowVerdict) {
-	names := map[string][]string{}
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Verdict != v })
-	for i := range rows {
-		r := &rows[i]
-		names[r.Written] = append(names[r.Written], r.Benchmark)
-		if r.Unit == "" {
-			note := ""
-			if r.Note != "" {
-				note = " (" + r.Note + ")"
+func (t *textWriter) oneSided(rows []*Row, v RowVerdict) {
+	label := t.paint(v.String(), !v.Fails())
+	var units []string
+	in := map[string][]string{}
+	for _, r := range rows {
+		switch {
+		case r.Verdict != v:
+		case r.Unit == "" && r.Note != "":
+			fmt.Fprintf(t.out, "%s: %s (%s)\n", label, r.Benchmark, r.Note)
+		case r.Unit == "":
+			fmt.Fprintf(t.out, "%s: %s\n", label, r.Benchmark)
+		default:
+			if in[r.Written] == nil {
+				units = append(units, r.Written)
 			}
-			fmt.Fprintf(t.out, "%s: %s%s\n", t.paint(v.String(), !v.Fails()), r.Benchmark, note)
+			in[r.Written] = append(in[r.Written], r.Benchmark)
 		}
 	}
-	for _, unit := range distinct(rows, func(r *Row) string { return r.Written }) {
-		if in := names[unit]; unit != "" {
-			fmt.Fprintf(t.out, "%s: %s in %s\n", t.paint(v.String(), !v.Fails()), unit, some(in, 2))
-		}
+	for _, unit := range units {
+		fmt.Fprintf(t.out, "%s: %s in %s\n", label, unit, some(in[unit], 2))
 	}
 }
 
@@ -212,13 +227,13 @@ func (t *textWriter) mark(r *Row) string {
 	switch r.Verdict {
 	case RowSame:
 		if r.Need > 0 {
-			return fmt.Sprintf("noisy: %s to %s", signedPercent(r.Effect.Lo), signedPercent(r.Effect.Hi))
+			return fmt.Sprintf("unsure: %s to %s", signedPercent(r.Effect.Lo), signedPercent(r.Effect.Hi))
 		}
 		return ""
 	case RowTooFew:
 		return t.paint(fmt.Sprintf("TOO FEW: need %d", r.Need), false)
-	case RowBetter, RowAccepted:
-		return t.paint(r.Verdict.String(), true) + note
+	case RowBetter, RowAccepted: // why it was accepted stands below the tables
+		return t.paint(r.Verdict.String(), true)
 	case RowUnjudged:
 		return r.Verdict.String() + note
 	}
@@ -288,10 +303,10 @@ func rowText(r *Row) string {
 
 // geomean is the table's last row, as benchstat has it: the geometric means of
 // the centers and of the ratios. A single row and one with a zero have none.
-func geomean(rows []Row) []string {
+func geomean(rows []*Row) []string {
 	var old, new, ratio float64
-	for i := range rows {
-		a, b := rows[i].Old.Center, rows[i].New.Center
+	for _, r := range rows {
+		a, b := r.Old.Center, r.New.Center
 		if a <= 0 || b <= 0 || len(rows) == 1 {
 			return nil
 		}

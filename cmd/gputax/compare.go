@@ -103,7 +103,7 @@ func parseCompare(stdout io.Writer, args []string) (*compareFlags, error) {
 		c.old, c.new, rest = append(c.old, rest[0]), append(c.new, rest[1]), nil
 	}
 	if len(rest) > 0 || len(c.old) == 0 || len(c.new) == 0 {
-		return nil, fmt.Errorf("want OLD and NEW, got %d arguments; gputax compare -h shows how", len(rest))
+		return nil, errors.New("want OLD and NEW; gputax compare -h shows how")
 	}
 	if formats := []string{"text", "markdown", "json", "csv"}; !slices.Contains(formats, c.format) {
 		return nil, fmt.Errorf("-format %q%s; there are text, markdown, json and csv", c.format, suggest(c.format, formats))
@@ -137,7 +137,8 @@ func resultFilter(filter, units string) (*benchproc.Filter, error) {
 	}
 	if filter != "" {
 		if _, err := benchproc.NewFilter(filter); err != nil {
-			return nil, fmt.Errorf("-filter: %w", err)
+			what, _, _ := strings.Cut(err.Error(), "\n") // below it, a drawing of where
+			return nil, fmt.Errorf("-filter %s: %s", filter, what)
 		}
 		filter = "(" + filter + ")"
 	}
