@@ -57,6 +57,12 @@ func (c *cuptiOps) Stop(rec *Recording) error {
 		return err
 	}
 	rec.Source.Name = c.lib.String()
+	addOps(rec, trace, offset)
+	return nil
+}
+
+// addOps adds a trace's ops to rec, whose clock is offset from the trace's.
+func addOps(rec *Recording, trace *cupti.Trace, offset int64) {
 	rec.Warnings = append(rec.Warnings, trace.Warnings...)
 	streams := map[[3]uint32]int32{}
 	for i := range trace.Ops {
@@ -73,7 +79,6 @@ func (c *cuptiOps) Stop(rec *Recording) error {
 			Dir: dirs[o.Copy], Mem: mems[o.Host()], InGraph: o.InGraph,
 		})
 	}
-	return nil
 }
 
 var opKinds = map[cupti.OpKind]OpKind{cupti.OpKernel: OpKernel, cupti.OpCopy: OpCopy, cupti.OpMemset: OpMemset}

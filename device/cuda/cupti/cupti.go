@@ -99,10 +99,19 @@ type Error struct {
 
 func (e *Error) Error() string {
 	s := fmt.Sprintf("cupti: %s: %s (%d)", e.Call, e.Name, e.Code)
-	if e.Name == "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED" {
-		s += ": another profiler is attached to this process; run without it"
+	if advice, ok := advices[e.Name]; ok {
+		s += ": " + advice
 	}
 	return s
+}
+
+// advices says what may help, by CUPTI's names for what went wrong.
+var advices = map[string]string{
+	"CUPTI_ERROR_NOT_INITIALIZED":                      "there is no card, or the driver is not one for this CUPTI: name another in " + pathVariable,
+	"CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED":   "another profiler is attached to this process; run without it",
+	"CUPTI_ERROR_INSUFFICIENT_PRIVILEGES":              "the driver lets only an administrator profile",
+	"CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED":     "this virtual card cannot be profiled",
+	"CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED": "a card in confidential mode cannot be profiled",
 }
 
 func (l *Library) fail(r result, format string, args ...any) *Error {
