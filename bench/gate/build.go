@@ -1,0 +1,146 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Source is a directory of Go source whose benchmarks are built into a [Side].
+type Source struct {
+	Name     string   // what to call it in messages: base, head
+	Dir      string   // where the go command runs; package patterns are relative to it
+	Patterns []string // packages, as the go command takes them
+	Tags     string   // build tags, comma-separated
+	Out      string   // the directory for the binaries
+}
+
+// Built is a side whose benchmarks are test binaries. A binary is linked when
+// a run first asks for its layout.
+type Built struct {
+	src      Source
+	packages []listed
+
+	mu       sync.Mutex
+	binaries map[string]string
+}
+
+// listed is a package with tests.
+type listed struct {
+	path string
+	dir  string
+}
+
+var _ Side = (*Built)(nil)
+
+// Build finds the packages of a source that have tests and builds the first
+// layout of each. A source in which the patterns match nothing gives a side
+// without packages: at base a whole package may be yet to come.
+func Build(ctx context.Context, src Source) (*Built, error) {
+	packages, err := list(ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	b := &Built{src: src, packages: packages, binaries: map[string]string{}}
+	for _, p := range packages {
+		if _, err := b.binary(ctx, p, 0); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// Packages is the import paths of the packages with tests.
+func (b *Built) Packages() []string {
+	out := make([]string, len(b.packages))
+	for i, p := range b.packages {
+		out[i] = p.path
+	}
+	return out
+}
+
+// Run runs benchmarks in the package's own directory, where its tests find
+// their files.
+func (b *Built) Run(ctx context.Context, r Request) ([]byte, error) {
+	i := slices.IndexFunc(b.packages, func(p listed) bool { return p.path == r.Package })
+	if i < 0 {
+		return nil, fmt.Errorf("%s: no package %s", b.src.Name, r.Package)
+	}
+	binary, err := b.binary(ctx, b.packages[i], r.Layout)
+	if err != nil {
+		return nil, err
+	}
+	out, err := runBinary(ctx, binary, b.packages[i].dir, r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.src.Name, err)
+	}
+	return out, nil
+}
+
+// binary links a layout of a package's test binary, once. Layout 0 is the
+// linker's own order.
+func (b *Built) binary(ctx context.Context, p listed, layout int) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := p.path + "\x00" + strconv.Itoa(layout)
+	if path := b.binaries[key]; path != "" {
+		return path, nil
+	}
+	path := filepath.Join(b.src.Out, fmt.Sprintf("%s.%d.%d.test", b.src.Name, len(b.binaries), layout))
+	// -trimpath: the same source in two directories gives the same binary.
+	args := []string{"test", "-c", "-trimpath", "-o", path}
+	if layout != 0 {
+		args = append(args, "-ldflags=-randlayout="+strconv.Itoa(layout))
+	}
+	if b.src.Tags != "" {
+		args = append(args, "-tags="+b.src.Tags)
+	}
+	if out, err := goCommand(ctx, b.src.Dir, append(args, p.path)...); err != nil {
+		return "", fmt.Errorf("%s: build the benchmarks of %s: %w", b.src.Name, p.path, errors.Join(err, tail(out)))
+	}
+	b.binaries[key] = path
+	return path, nil
+}
+
+// list is the packages that match the source's patterns and have tests.
+func list(ctx context.Context, src Source) ([]listed, error) {
+	args := []string{"list", "-e", "-f", `{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{"\t"}}{{.Dir}}{{end}}`}
+	if src.Tags != "" {
+		args = append(args, "-tags="+src.Tags)
+	}
+	if _, err := os.Stat(src.Dir); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	out, err := goCommand(ctx, src.Dir, append(args, src.Patterns...)...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: list the packages %s: %w", src.Name, strings.Join(src.Patterns, " "), errors.Join(err, tail(out)))
+	}
+	var packages []listed
+	for line := range strings.Lines(out) {
+		if path, dir, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			packages = append(packages, listed{path, dir})
+		}
+	}
+	return packages, nil
+}
+
+// goCommand runs the go command in dir and returns what it printed.
+func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	return string(out), err
+}

@@ -1,0 +1,113 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gputax/bench"
+)
+
+// Plan says how times are sampled and when they are decided. docs/gate.md has
+// the reasons for the numbers of [DefaultPlan].
+type Plan struct {
+	// Budget is how long timed runs may take in all.
+	Budget time.Duration
+	// Pairs is the looks: the numbers of pairs of runs, one run of either side
+	// in a pair, at which a row is judged. A row that no look decides is sampled
+	// up to the last.
+	Pairs []int
+	// Screen and Confirm are the chances of calling any row worse that is not,
+	// in the first samples and in the fresh ones that must confirm it, over all
+	// rows and looks. A false failure takes both.
+	Screen, Confirm float64
+	// Tolerance is the slowdown that samples must exclude for a row to pass
+	// that ran out of looks or budget, as a fraction.
+	Tolerance float64
+	// Calm is how much the control's times around a pair may differ, as a
+	// fraction; a pair around which they differ more is taken again.
+	Calm float64
+	// Disturbed is the share of pairs taken again above which the machine is
+	// called disturbed.
+	Disturbed float64
+	// Windows and Window say what a run measures: so many windows of about that
+	// time, of which the fastest counts. An op longer than a window is timed
+	// once a window, with fewer windows as it gets longer.
+	Windows int
+	Window  time.Duration
+	// Layouts is how many binaries a side has, that differ in the order of
+	// functions in memory, which by itself can move a time by some percent. 1
+	// is the linker's order alone.
+	Layouts int
+	// Chunk is how many benchmarks share a process. More than one saves time
+	// where starting a process is slow, and lets what disturbs one pair disturb
+	// several.
+	Chunk int
+}
+
+// DefaultPlan finds a slowdown of 5%, and nearly every one of 3%, on a machine
+// that is not disturbed, and fails for no reason less than once in a hundred.
+func DefaultPlan() Plan {
+	return Plan{
+		Budget:    5 * time.Minute,
+		Pairs:     []int{12, 24, 48, 96},
+		Screen:    0.1,
+		Confirm:   0.1,
+		Tolerance: 0.05,
+		Calm:      0.08,
+		Disturbed: 2. / 3,
+		Windows:   5,
+		Window:    4 * time.Millisecond,
+		Layouts:   4,
+		Chunk:     1,
+	}
+}
+
+// Alpha is the chance of any false failure in a gate, that the plan bounds.
+func (p *Plan) Alpha() float64 { return p.Screen * p.Confirm }
+
+func (p *Plan) check() error {
+	fraction := func(v float64) bool { return v > 0 && v < 1 }
+	switch {
+	case p.Budget <= 0:
+		return fmt.Errorf("gate: budget %v: want time for the timed runs, such as 5m", p.Budget)
+	case len(p.Pairs) == 0 || p.Pairs[0] < 1 || !slices.IsSorted(p.Pairs):
+		return fmt.Errorf("gate: looks at %v pairs: want numbers that grow, such as 12 24 48", p.Pairs)
+	case !fraction(p.Screen) || !fraction(p.Confirm):
+		return fmt.Errorf("gate: chances %v and %v of a false alarm: want both above 0 and below 1", p.Screen, p.Confirm)
+	case !fraction(p.Tolerance) || !fraction(p.Calm) || !fraction(p.Disturbed):
+		return fmt.Errorf("gate: tolerance %v, calm %v, disturbed %v: want all above 0 and below 1", p.Tolerance, p.Calm, p.Disturbed)
+	case p.Windows < 1 || p.Window <= 0:
+		return fmt.Errorf("gate: %d windows of %v: want at least one, of some time", p.Windows, p.Window)
+	case p.Layouts < 1 || p.Chunk < 1:
+		return errors.New("gate: layouts and chunk must be at least 1")
+	}
+	return nil
+}
+
+// looks is the plan's looks for a number of rows. With many rows the first
+// looks may be too early for any verdict, and are left out.
+func (p *Plan) looks(alpha float64, rows int) []int {
+	looks := slices.Clone(p.Pairs)
+	need := bench.SamplesNeeded(alpha/float64(len(looks)), rows, true)
+	for i := range looks {
+		looks[i] = max(looks[i], need)
+	}
+	return slices.Compact(looks)
+}
+
+// calm says whether the control's readings around a pair agree.
+func (p *Plan) calm(readings ...time.Duration) bool {
+	return float64(slices.Max(readings)) <= (1+p.Calm)*float64(slices.Min(readings))
+}
+
+// request is what a run of a benchmark measures, by how long its op took when
+// it was first run: the windows, and what each is.
+func (p *Plan) request(op time.Duration) (benchtime string, count int) {
+	if op < p.Window {
+		return p.Window.String(), p.Windows
+	}
+	whole := time.Duration(p.Windows) * p.Window
+	return "1x", max(1, min(p.Windows, int(whole/op)))
+}

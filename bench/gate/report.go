@@ -1,0 +1,164 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gputax/bench"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// Report is what a gate has found.
+type Report struct {
+	// Comparison has every row with the gate's verdict on it. Rows of times that
+	// are not decided have the verdict too few, and a note that says why.
+	Comparison *bench.Comparison
+	// Disturbed says why the machine is called disturbed; empty where it is not.
+	// No row of times is then decided.
+	Disturbed string
+	// Old and New are all results that count, in the order they were taken:
+	// every pair of runs, or the first run of benchmarks that are not timed.
+	Old, New Samples
+	// Taken and Dropped count pairs of runs, and those of them that were taken
+	// again because the machine was not calm.
+	Taken, Dropped int
+	Profiles       []Profile     // of benchmarks that fail by time
+	Cause          string        // markdown; for whoever knows the cause to fill in
+	Seed           uint64        // of the order of runs
+	Took           time.Duration // in all
+}
+
+// Samples is one side's results.
+type Samples struct {
+	units   []*benchfmt.UnitMetadata
+	Results []*benchfmt.Result
+}
+
+// Write writes the results in Go benchmark format, for benchstat, gputax
+// compare and gputax why.
+func (s *Samples) Write(w io.Writer) error { return writeResults(w, s.units, s.Results) }
+
+// Profile is the CPU profiles of a benchmark on both sides, as files for pprof.
+type Profile struct {
+	Package, Benchmark string
+	Old, New           string
+}
+
+// Verdict is what the gate comes to.
+func (r *Report) Verdict() bench.Verdict { return r.Comparison.Verdict() }
+
+// pooledAlpha is that of the last comparison of all samples together. It only
+// has to find no less than the gate, whose verdicts then replace its own.
+const pooledAlpha = 0.5
+
+// report puts together what the phases have found.
+func (g *gate) report() (*Report, error) {
+	r := &Report{Disturbed: g.moved, Seed: g.Seed, Took: g.Now().Sub(g.start)}
+	pairs := map[id][]pair{}
+	for _, p := range g.phases {
+		r.Taken += p.taken
+		r.Dropped += p.dropped
+		for key := range p.pairs {
+			pairs[key] = append(pairs[key], p.pairs[key]...)
+		}
+	}
+	for side, s := range []*Samples{&r.Old, &r.New} {
+		s.units = g.units[side]
+		for _, key := range g.order {
+			if len(pairs[key]) == 0 && g.first[side][key] != nil {
+				s.Results = append(s.Results, g.first[side][key])
+			}
+			for _, p := range pairs[key] {
+				s.Results = append(s.Results, p.runs[side])
+			}
+		}
+	}
+	var err error
+	if r.Comparison, err = g.compare(pairs, pooledAlpha); err != nil {
+		return nil, err
+	}
+	r.Comparison.Alpha = g.plan.Alpha()
+	for i := range r.Comparison.Rows {
+		row := &r.Comparison.Rows[i]
+		if s := g.states[g.rowID(row)]; s != nil && !row.Exact {
+			g.settleRow(row, s)
+		}
+	}
+	return r, nil
+}
+
+// settleRow gives a row of times the gate's verdict.
+func (g *gate) settleRow(row *bench.Row, s *state) {
+	switch {
+	case row.Verdict == bench.RowMissing:
+		return // the unit came in the first run alone
+	case g.skipped:
+		row.Verdict, row.Note, row.Need = bench.RowTooFew, "not timed, as exact rows fail", g.plan.Pairs[0]
+	case g.moved != "":
+		row.Verdict, row.Note, row.Need = bench.RowTooFew, "undecided: machine disturbed", g.plan.Pairs[0]
+	case s.verdict == bench.RowWorse && row.Verdict == bench.RowAccepted:
+		row.Note += "; " + s.note
+	default:
+		row.Verdict, row.Note = s.verdict, s.note
+		if s.verdict != bench.RowTooFew {
+			row.Need = 0
+		}
+	}
+}
+
+// profileTime is how long a benchmark runs for a profile: a hundred samples.
+const profileTime = "1s"
+
+// most is how many benchmarks are profiled.
+const mostProfiles = 5
+
+// profile takes CPU profiles of the benchmarks that fail by time.
+func (g *gate) profile(ctx context.Context, r *Report) error {
+	if g.Profiles == "" {
+		return nil
+	}
+	dir, err := filepath.Abs(g.Profiles) // benchmarks run in another directory
+	if err != nil {
+		return err
+	}
+	var done []id
+	for _, row := range r.Comparison.Failed() {
+		key := g.rowID(&row).id
+		if row.Exact || row.Verdict != bench.RowWorse || slices.Contains(done, key) || len(done) == mostProfiles {
+			continue
+		}
+		done = append(done, key)
+		g.Log("profile of both sides: %s", key.name)
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		p := Profile{Package: key.pkg, Benchmark: key.name}
+		for side, path := range []*string{&p.Old, &p.New} {
+			*path = filepath.Join(dir, fmt.Sprintf("%s.%s.pprof", fileName(key.name), sideNames[side]))
+			request := Request{Package: key.pkg, Bench: Exactly(key.name), Time: profileTime, Count: 1, CPUProfile: *path}
+			if _, err := g.run(ctx, side, request); err != nil {
+				return err
+			}
+		}
+		r.Profiles = append(r.Profiles, p)
+	}
+	return nil
+}
+
+// fileName is a benchmark's name as part of a file's.
+func fileName(name string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '=', c == '-', c == '.':
+			return c
+		}
+		return '_'
+	}, name)
+}
