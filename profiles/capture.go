@@ -92,8 +92,7 @@ func Capture(ctx context.Context, dev device.Device, opt CaptureOptions, op func
 func (l *logbook) finish(dev device.Device, t *tap, opt CaptureOptions, counted device.Counters) {
 	r := l.rec
 	r.Sort()
-	r.Config = append(append([]Setting(nil), opt.Config...), aboutDevice(dev)...)
-	r.Config = append(r.Config, aboutProgram()...)
+	r.Config = slices.Concat(opt.Config, aboutDevice(dev), r.Config, aboutProgram())
 	unseen := r.Source.Unseen
 	if !l.contents {
 		unseen[Contents] = "contents were not hashed"

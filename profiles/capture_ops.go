@@ -28,8 +28,8 @@ type OpSource interface {
 	// Stop ends recording and adds to rec.Ops, which is empty before it, every
 	// op that it saw between Start and Stop, in any order. Op.Call is the id it
 	// belongs to, or -1 where it is Apart or not known; names go into
-	// rec.Names; Op.Detail is -1. It may set rec.Source.Name, add to
-	// rec.Source.Unseen and rec.Warnings, and touches nothing else.
+	// rec.Names; Op.Detail is -1. It may set rec.Source.Name, to say who it is,
+	// add to rec.Source.Unseen and rec.Warnings, and touches nothing else.
 	Stop(rec *Recording) error
 }
 
@@ -41,10 +41,14 @@ func (l *logbook) stopOps() error {
 	if l.ops == nil {
 		return nil
 	}
-	ours := l.rec.Ops
+	ours, name := l.rec.Ops, l.rec.Source.Name
 	l.rec.Ops = Log[Op]{}
 	if err := l.ops.Stop(l.rec); err != nil {
 		return err
+	}
+	if l.rec.Source.Name != name {
+		l.rec.Config = append(l.rec.Config, Setting{"device seen by", l.rec.Source.Name})
+		l.rec.Source.Name = name
 	}
 	l.join(&ours)
 	return nil

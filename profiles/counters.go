@@ -31,7 +31,7 @@ func (r *Recording) PhaseCounters() []device.Phase {
 		return &all[i]
 	}
 	for _, s := range r.Phases {
-		of(s.Name).Time += time.Duration(s.End - s.Start)
+		of(s.Name).Time += s.duration()
 	}
 	r.count(func(c *Call) *device.Counters {
 		if c == nil {
@@ -66,7 +66,7 @@ func (r *Recording) StepTotals() []StepTotals {
 		}
 	}
 	for i, s := range r.Steps {
-		all[i].Time = time.Duration(s.End - s.Start)
+		all[i].Time = s.duration()
 		all[i].Busy = time.Duration(union(spans[i]))
 	}
 	return all

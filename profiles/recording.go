@@ -89,6 +89,8 @@ type Span struct {
 	Mallocs, HeapBytes int64
 }
 
+func (s *Span) duration() time.Duration { return time.Duration(s.End - s.Start) }
+
 // Padding is a batch that was padded to one shape: of Total items that the
 // device worked on, Useful were not masked out.
 type Padding struct {
