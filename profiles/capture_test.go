@@ -2,9 +2,12 @@ package profiles_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"gputax/device"
 	"gputax/device/host"
@@ -12,6 +15,8 @@ import (
 	"gputax/model"
 	"gputax/profiles"
 	"gputax/trainer"
+
+	"github.com/google/pprof/profile"
 )
 
 // small is a workload that takes no time, in the shape of the reference one.
@@ -115,4 +120,91 @@ func sortPhases(p []device.Phase) {
 		}
 		return 1
 	})
+}
+
+// spin keeps a CPU busy where a profile can see it.
+//
+//go:noinline
+func spin(d time.Duration) (n int) {
+	for start := time.Now(); time.Since(start) < d; n++ {
+	}
+	return n
+}
+
+// The CPU profile has the phases as labels, and nothing of the recording; the
+// heap profile can be read.
+func TestCaptureHostProfiles(t *testing.T) {
+	dev := simulated(t)
+	r, err := profiles.Capture(t.Context(), dev, profiles.CaptureOptions{CPU: true, Heap: true, Contents: true}, func(rec *device.Recorder) error {
+		b, err := rec.Alloc(1 << 20)
+		if err != nil {
+			return err
+		}
+		data := make([]byte, 1<<20)
+		rec.Phase("busy")
+		spin(200 * time.Millisecond)
+		rec.Phase("hashing")
+		for range 300 { // most of it is the recording's own
+			if err := rec.Upload(b, data); err != nil {
+				return err
+			}
+		}
+		rec.Phase("")
+		return rec.Free(b)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cpu, err := profile.ParseData(r.CPU)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labelled := false
+	for _, s := range cpu.Sample {
+		for _, l := range s.Location {
+			for _, line := range l.Line {
+				if strings.Contains(line.Function.Name, "spin") {
+					labelled = labelled || slices.Equal(s.Label["phase"], []string{"busy"})
+				}
+				if strings.Contains(line.Function.Name, "logbook") {
+					t.Errorf("%s is in the profile", line.Function.Name)
+				}
+			}
+		}
+	}
+	if !labelled {
+		t.Error("no sample of the busy phase has its label")
+	}
+	heap, err := profile.ParseData(r.Heap)
+	if err != nil || len(heap.SampleType) != 4 {
+		t.Errorf("heap profile: %v", err)
+	}
+}
+
+// What cannot be captured says why.
+func TestCaptureErrors(t *testing.T) {
+	fail := errors.New("it broke")
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	nothing := func(*device.Recorder) error { return nil }
+	broken := func(*device.Recorder) error { return fail }
+	for _, c := range []struct {
+		name  string
+		ctx   context.Context
+		setup func(*device.Recorder) error
+		op    func(*device.Recorder) error
+		want  error
+	}{
+		{"a setup that fails", t.Context(), broken, nothing, fail},
+		{"an op that fails", t.Context(), nothing, broken, fail},
+		{"a context that is done", done, nothing, nothing, context.Canceled},
+	} {
+		if r, err := profiles.Capture(c.ctx, host.New(), profiles.CaptureOptions{Setup: c.setup, CPU: true}, c.op); r != nil || !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, %v", c.name, r, err)
+		}
+	}
+	r, err := profiles.Capture(t.Context(), host.New(), profiles.CaptureOptions{}, nothing)
+	if err != nil || r.Knows(profiles.StepBounds) || r.Knows(profiles.PhaseNames) || r.Knows(profiles.Contents) {
+		t.Errorf("of nothing, %v is unseen; error %v", r.Source.Unseen, err)
+	}
 }

@@ -64,7 +64,7 @@ const (
 
 // hashBytes adds b to the hash h. It is the same on every machine and in every
 // run, and fast, for a step's activations are tens of megabytes: four lanes of
-// a word each, a multiplication a word. It is no defence against anyone.
+// a word each, two multiplications a word. It is no defence against anyone.
 func hashBytes(h uint64, b []byte) uint64 {
 	size := uint64(len(b))
 	lanes := [4]uint64{h ^ odd1, h ^ odd2, h + odd1, h + odd2}
@@ -86,7 +86,9 @@ func hashBytes(h uint64, b []byte) uint64 {
 	return h
 }
 
-func step(lane, word uint64) uint64 { return bits.RotateLeft64((lane^word)*odd1, 29) }
+// step adds a word to a lane. The word is spread before the lane is, so that a
+// bit of one word never does what a bit of the next does.
+func step(lane, word uint64) uint64 { return (bits.RotateLeft64(lane, 29) ^ word*odd1) * odd2 }
 
 // mix spreads every bit of h over all of it.
 func mix(h uint64) uint64 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"path"
+	"regexp"
 	"runtime"
 	"runtime/pprof"
 	"slices"
@@ -297,8 +298,7 @@ func (l *logbook) bufferOf(b device.Buffer) uint32 {
 // forget lets go of a freed block; what is allocated there next is another.
 func (l *logbook) forget(b *device.Block) { delete(l.buffers, b) }
 
-// site is the call stack outside this package and package device, inside
-// Capture.
+// site is the call stack from outside the recorder up to Capture.
 func (l *logbook) site() SiteID {
 	var pcs [maxFrames]uintptr
 	n := runtime.Callers(3, pcs[:]) // from the tap on
@@ -326,7 +326,7 @@ func (l *logbook) newSite(pcs []uintptr) SiteID {
 		switch pkg := packageOf(f.Function); {
 		case f.Function == captureFunc:
 			more = false
-		case pkg == "gputax/device" && len(s.Frames) == 0, pkg == "gputax/profiles":
+		case len(s.Frames) == 0 && (pkg == "gputax/device" || ownFrames.MatchString(f.Function) || tapFrames.MatchString(f.Function)):
 		case pkg == "runtime":
 		default:
 			s.Frames = append(s.Frames, Frame{Func: f.Function, File: fileOf(pkg, f.File), Line: f.Line})
@@ -338,6 +338,9 @@ func (l *logbook) newSite(pcs []uintptr) SiteID {
 	l.rec.Sites = append(l.rec.Sites, s)
 	return SiteID(len(l.rec.Sites) - 1)
 }
+
+// tapFrames matches what calls the logbook.
+var tapFrames = regexp.MustCompile(`^gputax/profiles\.\(\*tap\)\.`)
 
 // captureFunc is what runs the op: what called it is no part of a call stack.
 const captureFunc = "gputax/profiles.Capture"
