@@ -4,6 +4,7 @@
 //
 //	gputax run        run the benchmark matrix, print a table, write bench.txt
 //	gputax compare    compare benchmark results, and fail where they got worse
+//	gputax gate       fail where the working tree is slower than a base commit, and say why
 //	gputax why        name the cause of a difference between variants, results or commits
 //	gputax train      train a policy, with checkpoints
 //	gputax eval       evaluate a trained policy on a fixed set of instances
@@ -59,6 +60,7 @@ type command struct {
 var commands = []command{
 	{"run", "run the benchmark matrix, print a table, write bench.txt", runCommand},
 	{"compare", "compare benchmark results, and fail where they got worse", compareCommand},
+	{"gate", "fail where the working tree is slower than a base commit, and say why", gateCommand},
 	{"why", "name the cause of a difference between variants, results or commits", whyCommand},
 	{"train", "train a policy, with checkpoints", trainCommand},
 	{"eval", "evaluate a trained policy on a fixed set of instances", evalCommand},
