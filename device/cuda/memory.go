@@ -36,8 +36,7 @@ func (d *Device) Alloc(size int) (*device.Block, error) {
 // zero sets b to 0 and waits for it, as a part of its allocation: whoever
 // observes the driver counts neither.
 func (d *Device) zero(b *device.Block) result {
-	cupti.BeginImplied()
-	defer cupti.EndImplied()
+	defer cupti.BeginImplied().EndImplied()
 	if r := d.drv.memsetD8Async(b.Addr, 0, uintptr(b.Size), d.zeroing); r != 0 {
 		return r
 	}

@@ -27,8 +27,8 @@ func (d *Device) Draining(on bool) { d.draining = on }
 // settle waits for stream as a part of another call, or of none: whoever
 // observes the driver does not count it as a wait. The caller has entered.
 func (d *Device) settle(stream uintptr) result {
-	cupti.BeginImplied()
+	part := cupti.BeginImplied()
 	r := d.drv.streamSynchronize(stream)
-	cupti.EndImplied()
+	part.EndImplied()
 	return r
 }

@@ -8,11 +8,15 @@ import (
 // bufferSize is how many bytes CUPTI gets at a time: some 8000 records.
 const bufferSize = 1 << 20
 
+// maxSpare is how many buffers are kept for the next session.
+const maxSpare = 64
+
 // pool hands buffers to CUPTI and takes them back. CUPTI calls it on threads of
 // the program, in the middle of a driver's call, and on its own: it does as
 // little as it can.
 type pool struct {
 	alloc func(size int) ([]byte, error)
+	free  func(memory []byte) error
 
 	mu     sync.Mutex
 	spare  [][]byte
@@ -27,8 +31,8 @@ type buffer struct {
 	valid  int // bytes
 }
 
-func newPool(alloc func(size int) ([]byte, error)) *pool {
-	return &pool{alloc: alloc, out: map[uintptr][]byte{}}
+func newPool(alloc func(size int) ([]byte, error), free func(memory []byte) error) *pool {
+	return &pool{alloc: alloc, free: free, out: map[uintptr][]byte{}}
 }
 
 // requested gives CUPTI an empty buffer. Where there is no memory it gives none,
@@ -77,15 +81,16 @@ func (p *pool) take() []buffer {
 	return full
 }
 
-// drop forgets what was recorded so far.
-func (p *pool) drop() { p.giveBack(p.take()) }
-
-// giveBack makes buffers available again.
+// giveBack keeps some buffers for later, and frees the others.
 func (p *pool) giveBack(full []buffer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, b := range full {
-		p.spare = append(p.spare, b.memory)
+		if len(p.spare) < maxSpare {
+			p.spare = append(p.spare, b.memory)
+		} else if err := p.free(b.memory); err != nil {
+			p.failed = err
+		}
 	}
 }
 

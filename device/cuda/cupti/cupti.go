@@ -65,7 +65,7 @@ var toolkits = map[uint32]string{
 }
 
 func newLibrary(fn *functions, path string) (*Library, error) {
-	l := &Library{fn: fn, path: path, pool: newPool(fn.alloc)}
+	l := &Library{fn: fn, path: path, pool: newPool(fn.alloc, fn.free)}
 	if r := fn.version(&l.version); r != 0 {
 		return nil, l.fail(r, "cuptiGetVersion")
 	}
@@ -171,7 +171,10 @@ func (s *Session) start() error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	l.pool.drop()
+	if err := l.flush(); err != nil {
+		return err
+	}
+	l.pool.giveBack(l.pool.take()) // of before the window
 	var err error
 	if s.clock, err = l.readClock(time.Now()); err != nil {
 		return err
@@ -271,16 +274,19 @@ const (
 // BeginImplied says that the driver calls that this thread makes until
 // EndImplied are part of a larger one, such as the wait in a blocking copy, and
 // count for nothing by themselves. The goroutine must keep its thread between
-// the two. Where no session runs it costs one load.
-func BeginImplied() {
-	if s := attached.Load(); s != nil {
+// the two. Where no session runs it costs one load, and gives nil.
+func BeginImplied() *Session {
+	s := attached.Load()
+	if s != nil {
 		s.lib.fn.push(externalImplied, 1)
 	}
+	return s
 }
 
-// EndImplied ends BeginImplied.
-func EndImplied() {
-	if s := attached.Load(); s != nil {
+// EndImplied ends what BeginImplied began, also where the session has ended
+// since.
+func (s *Session) EndImplied() {
+	if s != nil {
 		s.lib.fn.pop(externalImplied)
 	}
 }

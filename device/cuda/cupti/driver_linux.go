@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"unsafe"
+	"syscall"
 
 	"github.com/ebitengine/purego"
 )
@@ -21,6 +21,15 @@ type driver struct {
 	count, device, state               uintptr
 	retain, release                    uintptr
 	alloc, free, set, download, naming uintptr
+
+	// out is what calls write to. A driver is on the heap, which does not move;
+	// it belongs to one session at a time, and so to one goroutine.
+	out struct {
+		mine, ctx, text       uintptr
+		count, device, active int32
+		flags                 uint32
+		addr                  uint64
+	}
 }
 
 // find loads the driver; it says false where there is none.
@@ -51,9 +60,9 @@ func (d *driver) try(name string, fn uintptr, args ...uintptr) error {
 	if r == 0 {
 		return nil
 	}
-	at := new(uintptr)
-	call(d.naming, uintptr(r), pointer(at))
-	return fmt.Errorf("%s: %s (%d)", name, textAt(*at), r)
+	d.out.text = 0
+	call(d.naming, uintptr(r), pointer(&d.out.text))
+	return fmt.Errorf("%s: %s (%d)", name, textAt(d.out.text), r)
 }
 
 // wait returns when the device has done its work in every context known here.
@@ -69,21 +78,19 @@ func (d *driver) contexts(f func() (more bool, err error)) error {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	mine := new(uintptr)
-	if call(d.current, pointer(mine)) != 0 {
+	if call(d.current, pointer(&d.out.mine)) != 0 {
 		return nil // the driver was not started
 	}
-	if *mine != 0 {
+	if d.out.mine != 0 {
 		if more, err := f(); !more || err != nil {
 			return err
 		}
 	}
-	n := new(int32)
-	if err := d.try("cuDeviceGetCount", d.count, pointer(n)); err != nil {
+	if err := d.try("cuDeviceGetCount", d.count, pointer(&d.out.count)); err != nil {
 		return err
 	}
-	for i := range *n {
-		if more, err := d.primary(uintptr(i), *mine, f); !more || err != nil {
+	for i := range d.out.count {
+		if more, err := d.primary(uintptr(i), f); !more || err != nil {
 			return err
 		}
 	}
@@ -91,30 +98,30 @@ func (d *driver) contexts(f func() (more bool, err error)) error {
 }
 
 // primary calls f in the primary context of a device, where that is in use and
-// is not the one called mine.
-func (d *driver) primary(ordinal, mine uintptr, f func() (bool, error)) (more bool, err error) {
-	dev, flags, active, ctx := new(int32), new(uint32), new(int32), new(uintptr)
-	if err := d.try("cuDeviceGet", d.device, pointer(dev), ordinal); err != nil {
+// is not this thread's own.
+func (d *driver) primary(ordinal uintptr, f func() (bool, error)) (more bool, err error) {
+	out := &d.out
+	if err := d.try("cuDeviceGet", d.device, pointer(&out.device), ordinal); err != nil {
 		return false, err
 	}
-	handle := uintptr(*dev)
-	if err := d.try("cuDevicePrimaryCtxGetState", d.state, handle, pointer(flags), pointer(active)); err != nil {
+	dev := uintptr(out.device)
+	if err := d.try("cuDevicePrimaryCtxGetState", d.state, dev, pointer(&out.flags), pointer(&out.active)); err != nil {
 		return false, err
 	}
-	if *active == 0 {
+	if out.active == 0 {
 		return true, nil
 	}
-	if err := d.try("cuDevicePrimaryCtxRetain", d.retain, pointer(ctx), handle); err != nil {
+	if err := d.try("cuDevicePrimaryCtxRetain", d.retain, pointer(&out.ctx), dev); err != nil {
 		return false, err
 	}
 	more = true
-	if *ctx != mine {
-		if err = d.try("cuCtxPushCurrent", d.push, *ctx); err == nil {
+	if out.ctx != out.mine {
+		if err = d.try("cuCtxPushCurrent", d.push, out.ctx); err == nil {
 			more, err = f()
-			err = errors.Join(err, d.try("cuCtxPopCurrent", d.pop, pointer(ctx)))
+			err = errors.Join(err, d.try("cuCtxPopCurrent", d.pop, pointer(&out.ctx)))
 		}
 	}
-	return more, errors.Join(err, d.try("cuDevicePrimaryCtxRelease", d.release, handle))
+	return more, errors.Join(err, d.try("cuDevicePrimaryCtxRelease", d.release, dev))
 }
 
 // sample sets n bytes of device memory and copies them to the host, in the
@@ -122,17 +129,22 @@ func (d *driver) primary(ordinal, mine uintptr, f func() (bool, error)) (more bo
 func (d *driver) sample(n int) (done bool, err error) {
 	err = d.contexts(func() (bool, error) {
 		done = true
-		addr := new(uint64)
-		if err := d.try("cuMemAlloc", d.alloc, pointer(addr), uintptr(n)); err != nil {
+		if err := d.try("cuMemAlloc", d.alloc, pointer(&d.out.addr), uintptr(n)); err != nil {
 			return false, err
 		}
-		host := make([]byte, n)
-		err := d.try("cuMemsetD8", d.set, uintptr(*addr), 0x5a, uintptr(n))
+		addr := uintptr(d.out.addr)
+		host, err := mapped(n)
 		if err == nil {
-			err = d.try("cuMemcpyDtoH", d.download, uintptr(unsafe.Pointer(&host[0])), uintptr(*addr), uintptr(n))
+			defer syscall.Munmap(host)
+			err = d.try("cuMemsetD8", d.set, addr, 0x5a, uintptr(n))
 		}
-		runtime.KeepAlive(host)
-		return false, errors.Join(err, d.try("cuMemFree", d.free, uintptr(*addr)))
+		if err == nil {
+			err = d.try("cuMemcpyDtoH", d.download, address(host), addr, uintptr(n))
+		}
+		if err == nil && (host[0] != 0x5a || host[n-1] != 0x5a) {
+			err = errors.New("memory that was set holds something else")
+		}
+		return false, errors.Join(err, d.try("cuMemFree", d.free, addr))
 	})
 	return done, err
 }

@@ -29,6 +29,7 @@ type fake struct {
 	texts   map[uintptr]string
 	lost    uintptr
 	waits   int
+	freed   int  // buffers
 	context bool // for sample
 	skew    int  // bytes that a copy's record says too many
 	full    int  // records that a buffer takes; 0 is as many as fit
@@ -107,6 +108,7 @@ func (f *fake) functions() *functions {
 			}
 			return make([]byte, size), nil
 		},
+		free: func(memory []byte) error { f.freed++; return nil },
 		wait: func() error { f.waits++; return nil },
 		sample: func(n int) (bool, error) {
 			if f.context {

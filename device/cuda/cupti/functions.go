@@ -32,8 +32,9 @@ type functions struct {
 
 	// text is the C text at an address, or "" where nothing can be read.
 	text func(at uintptr) string
-	// alloc gives memory that C code may keep.
+	// alloc gives memory that C code may keep, until free.
 	alloc func(size int) ([]byte, error)
+	free  func(memory []byte) error
 	// wait returns when the device has done its work: in the context of this
 	// thread, and in every device's primary one. No context is no error.
 	wait func() error

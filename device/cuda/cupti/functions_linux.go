@@ -52,23 +52,30 @@ func (l *library) symbol(name string) uintptr {
 	return at
 }
 
-// call calls the function at fn. Pointers in args must be kept alive by the
-// caller: what they point to is on the heap, which does not move.
+// call calls the function at fn. What pointers in args point to must be on the
+// heap, which does not move, and be kept alive by the caller.
 func call(fn uintptr, args ...uintptr) int32 {
 	r, _, _ := purego.SyscallN(fn, args...)
 	return int32(r) // of the 64-bit register, a C int has 32
 }
 
-// pointer is p as an argument.
+// pointer is p as an argument. It hides p from the compiler, which would put a
+// new T on the stack, and that moves: see heap.
 func pointer[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
+// heap is a new T on the heap, as whatever leaves a function that is not part of
+// its caller.
+//
+//go:noinline
+func heap[T any]() *T { return new(T) }
+
 func (l *library) functions() *functions {
-	fn := &functions{alloc: mapped, text: textAt}
+	fn := &functions{alloc: mapped, free: syscall.Munmap, text: textAt}
 	version := l.symbol("cuptiGetVersion")
 	fn.version = func(v *uint32) result { return result(call(version, pointer(v))) }
 	text := l.symbol("cuptiGetResultString")
 	fn.resultString = func(r result) string {
-		at := new(uintptr)
+		at := heap[uintptr]()
 		if call(text, uintptr(r), pointer(at)) != 0 {
 			return ""
 		}
@@ -99,7 +106,7 @@ func (l *library) functions() *functions {
 	fn.pop = func(kind uint32) result { return result(call(pop, uintptr(kind), 0)) }
 	name := l.symbol("cuptiGetCallbackName")
 	fn.callName = func(d domain, id uint32) string {
-		at := new(uintptr)
+		at := heap[uintptr]()
 		if call(name, uintptr(d), uintptr(id), pointer(at)) != 0 {
 			return ""
 		}

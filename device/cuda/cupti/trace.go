@@ -267,12 +267,16 @@ func (t *Trace) addCopy(r record, correlation, node, graph int) {
 	t.addOp(o)
 }
 
-// addOp keeps what began in the window or never began.
+// skew is how far the device's times may be off the host's, ns.
+const skew = 1e6
+
+// addOp keeps what began in the window or never began. What began before it was
+// waited for, and its records thrown away, so that a little early is in it.
 func (t *Trace) addOp(o Op) {
 	if o.End < o.Start {
 		t.bad(kindKernels, "an operation ends before it starts")
 	}
-	if o.Start != 0 && o.Start < t.began {
+	if o.Start != 0 && o.Start+skew < t.began {
 		return
 	}
 	o.Call, o.External = -1, None
