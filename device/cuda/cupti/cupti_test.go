@@ -2,6 +2,7 @@ package cupti
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -179,6 +180,30 @@ func TestBefore(t *testing.T) {
 	}
 	if f.waits != 2 {
 		t.Errorf("waited %d times for the device, want at the start and at the end", f.waits)
+	}
+}
+
+// TestEdges has calls at the edges of the window and of each other.
+func TestEdges(t *testing.T) {
+	trace := traced(t, func(f *fake, _ *Session) {
+		sync := func(start, end uint64) {
+			f.corr++
+			f.write(kindDriver, func(r record) {
+				put32(r, apiID, f.function("cuStreamSynchronize"))
+				put64(r, apiStart, start)
+				put64(r, apiEnd, end)
+				put32(r, apiProcess, uint32(os.Getpid()))
+				put32(r, apiCorrelation, f.corr)
+			})
+		}
+		f.now += 1000
+		sync(1, 5)               // before the window
+		sync(f.now, f.now+10)    // in it
+		sync(f.now+10, f.now+10) // after that one, in no time
+		sync(1<<40, 1<<40)       // after the window
+	})
+	if n := trace.Count().Counters[device.Syncs]; n != 2 {
+		t.Errorf("%d syncs, want the 2 in the window", n)
 	}
 }
 
