@@ -196,11 +196,11 @@ func TestEdges(t *testing.T) {
 				put32(r, apiCorrelation, f.corr)
 			})
 		}
-		f.now += 1000
 		sync(1, 5)               // before the window
 		sync(f.now, f.now+10)    // in it
 		sync(f.now+10, f.now+10) // after that one, in no time
 		sync(1<<40, 1<<40)       // after the window
+		f.now += 1000
 	})
 	if n := trace.Count().Counters[device.Syncs]; n != 2 {
 		t.Errorf("%d syncs, want the 2 in the window", n)
