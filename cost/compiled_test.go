@@ -2,6 +2,7 @@ package cost
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gputax/device"
@@ -33,6 +34,8 @@ func TestCompiledAgree(t *testing.T) {
 		n := b.Nodes()
 		r := raggedRoutes(rng, 2*batch, n)
 		count := 2 * batch
+		near, nearLen := textOf(rng, r, 0)
+		far, farLen := textOf(rng, r, nearWords+1)
 		floats := func(n int) []float32 {
 			out := make([]float32, n)
 			for i := range out {
@@ -50,7 +53,8 @@ func TestCompiledAgree(t *testing.T) {
 		for _, l := range []devicetest.Launch{
 			{Kernel: zeroCost, Buffers: []any{floats(3)}},
 			{Kernel: addEdge, Buffers: []any{floats(1), floats(n * n)}, Scalars: []any{rng.IntN(n * n)}},
-			{Kernel: routeCosts, Buffers: []any{floats(count), b.Dist, rowsOf(rng, r)}, Scalars: []any{count, batch, n, r.Longest() + 1}},
+			{Kernel: routeCosts, Buffers: []any{floats(count), b.Dist, near}, Scalars: []any{count, batch, n, nearLen}},
+			{Kernel: routeCosts, Buffers: []any{floats(count), b.Dist, far}, Scalars: []any{count, batch, n, farLen}},
 			{Kernel: zeroInts, Buffers: []any{ints(count, 9)}, Scalars: []any{batch}},
 			{Kernel: copyWords, Buffers: []any{ints(count, 9), ints(count, 9)}, Scalars: []any{batch}},
 			{Kernel: maskEdges, Buffers: []any{floats(count * edges), ints(count, edges+2)}, Scalars: []any{count, edges}},
@@ -64,17 +68,15 @@ func TestCompiledAgree(t *testing.T) {
 	}
 }
 
-// rowsOf lays routes out as fused does, with what a batch before may have left
-// behind after the end of each.
-func rowsOf(rng *rand.Rand, r *vrp.Routes) []int32 {
-	var rows []int32
-	for i := range r.Len() {
-		rows = append(append(rows, r.Of(i)...), endOfRoute)
-		for range r.Longest() - len(r.Of(i)) {
-			rows = append(rows, rng.Int32N(1<<20))
-		}
+// textOf is routes as fused lays them out, with what a batch before may have
+// left behind after them, and how many words that is: few enough for one block,
+// or too many.
+func textOf(rng *rand.Rand, r *vrp.Routes, least int) (text []int32, words int) {
+	text = slices.Concat(r.Offsets, r.Nodes)
+	for len(text) < least || len(text)%256 != 0 {
+		text = append(text, rng.Int32N(1<<20))
 	}
-	return rows
+	return text, len(text)
 }
 
 // The methods themselves, on the card.

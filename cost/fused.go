@@ -7,29 +7,25 @@ import (
 	"gputax/vrp"
 )
 
-// fused lays all routes out in pinned memory, a row each, and adds them all up
-// in one kernel, which reads them where they are: for so few bytes a copy would
-// take longer than the kernel. The launch is captured once and replayed as long
-// as the batch keeps its shape: on an H200, replaying a graph of one kernel and
-// waiting for it takes two thirds of the time of launching it and waiting
+// fused copies the routes to pinned memory as they are and adds them all up in
+// one kernel, which reads them there: for so few bytes a copy to the device
+// would take longer than the kernel. The launch is captured once and replayed as
+// long as the batch keeps its shape: on an H200, replaying a graph of one kernel
+// and waiting for it takes two thirds of the time of launching it and waiting
 // (docs/results/h200/latency.txt).
 type fused struct {
 	resident
-	rows   device.Pinned
-	stride int // words a row; it only grows
+	routes device.Pinned // the offsets, and then the nodes
+	words  int           // of routes that the kernel is given; it only grows
 	graph  *device.Graph
 	shape  shape // that graph was captured for
 }
 
 // shape is everything that a captured launch has fixed.
 type shape struct {
-	costs, dist, rows           device.Buffer
-	count, batch, nodes, stride int
+	costs, dist, routes        device.Buffer
+	count, batch, nodes, words int
 }
-
-// endOfRoute stands after the last node of a row; what comes after it is not
-// looked at.
-const endOfRoute = -1
 
 func openFused(rec *device.Recorder) (Method, error) {
 	return &fused{resident: resident{rec: rec}}, nil
@@ -39,24 +35,19 @@ func (m *fused) Cost(r *vrp.Routes) error {
 	if err := m.begin(r); err != nil {
 		return err
 	}
-	// A row has room for some more nodes than the longest route has now, so
-	// that a slightly longer one fits the same graph.
-	m.stride = max(m.stride, (r.Longest()+1+7)&^7)
-	size := 4 * r.Len() * m.stride
-	if err := m.room(size); err != nil {
+	// Rounded up, so that slightly longer routes fit the same graph.
+	m.words = max(m.words, (len(r.Offsets)+len(r.Nodes)+255)&^255)
+	if err := m.room(4 * m.words); err != nil {
 		return err
 	}
-	rows := m.rows.Slice(0, size)
-	words := device.View[int32](rows.Bytes())
-	for i := range r.Len() {
-		row := words[i*m.stride : (i+1)*m.stride]
-		row[copy(row, r.Of(i))] = endOfRoute
-	}
-	m.rec.HostWork(device.HostWork{Calls: int64(r.Len()), Bytes: int64(len(r.Nodes)+r.Len()) * 4})
 	if r.Len() == 0 {
 		return nil
 	}
-	if err := m.capture(shape{m.Result(), m.dist, rows.Buffer(), r.Len(), m.batch.B, m.batch.Nodes(), m.stride}); err != nil {
+	routes := m.routes.Slice(0, 4*m.words)
+	words := device.View[int32](routes.Bytes())
+	copy(words[copy(words, r.Offsets):], r.Nodes)
+	m.rec.HostWork(device.HostWork{Calls: 2, Bytes: 4 * int64(len(r.Offsets)+len(r.Nodes))})
+	if err := m.capture(shape{m.Result(), m.dist, routes.Buffer(), r.Len(), m.batch.B, m.batch.Nodes(), m.words}); err != nil {
 		return err
 	}
 	return m.rec.Replay(device.Default, m.graph)
@@ -73,8 +64,8 @@ func (m *fused) capture(s shape) error {
 	if err := m.rec.BeginCapture(device.Default); err != nil {
 		return err
 	}
-	err := m.rec.Launch(device.Default, routeCosts, device.Buf(s.costs), device.Buf(s.dist), device.Buf(s.rows),
-		device.Int(s.count), device.Int(s.batch), device.Int(s.nodes), device.Int(s.stride))
+	err := m.rec.Launch(device.Default, routeCosts, device.Buf(s.costs), device.Buf(s.dist), device.Buf(s.routes),
+		device.Int(s.count), device.Int(s.batch), device.Int(s.nodes), device.Int(s.words))
 	graph, endErr := m.rec.EndCapture()
 	if err := errors.Join(err, endErr); err != nil {
 		return err
@@ -90,7 +81,7 @@ func (m *fused) drop() error {
 	return err
 }
 
-// room makes rows hold at least size bytes, and waits for an earlier Cost that
+// room makes routes hold at least size bytes, and waits for an earlier Cost that
 // may still read them.
 func (m *fused) room(size int) error {
 	if m.rec.Pending(device.Default) {
@@ -98,47 +89,56 @@ func (m *fused) room(size int) error {
 			return err
 		}
 	}
-	if m.rows.Size() >= size {
+	if m.routes.Size() >= size {
 		return nil
 	}
-	if err := errors.Join(m.drop(), m.rec.FreePinned(m.rows)); err != nil {
+	if err := errors.Join(m.drop(), m.rec.FreePinned(m.routes)); err != nil {
 		return err
 	}
-	m.rows = device.Pinned{}
-	rows, err := m.rec.AllocPinned(size)
-	m.rows = rows
+	m.routes = device.Pinned{}
+	routes, err := m.rec.AllocPinned(size)
+	m.routes = routes
 	return err
 }
 
 func (m *fused) Close() error {
-	return errors.Join(m.rec.Drain(), m.drop(), m.resident.Close(), m.rec.FreePinned(m.rows))
+	return errors.Join(m.rec.Drain(), m.drop(), m.resident.Close(), m.rec.FreePinned(m.routes))
 }
 
-// routeCosts is the sum over row i of routes, up to endOfRoute, of the distances
-// between neighbours, by the matrix of instance i mod batch.
+// routeCosts is the sum over route i of the distances between neighbours, by
+// the matrix of instance i mod batch. Routes are count+1 offsets and then the
+// nodes, as in vrp.Routes, with room for some more.
 var routeCosts = &device.Kernel{
 	Symbol: "cost_routes",
 	Module: module,
-	Dims:   func(a device.Args) device.Dims { return device.Cover(32*a.Int(3), threads) },
-	Params: intParams([]string{"costs", "dist", "routes"}, "count", "batch", "nodes", "stride"),
+	Dims: func(a device.Args) device.Dims {
+		if words := a.Int(6); words <= nearWords && words%4 == 0 {
+			return device.Dims{X: 1, Threads: 1024, Shared: 4 * words}
+		}
+		return device.Cover(32*a.Int(3), threads)
+	},
+	Params: intParams([]string{"costs", "dist", "routes"}, "count", "batch", "nodes", "words"),
 	Check: func(a device.Args) error {
-		count, batch, nodes, stride := a.Int(3), a.Int(4), a.Int(5), a.Int(6)
-		return errors.Join(a.Need(0, count), a.Need(1, batch*nodes*nodes), a.Need(2, count*stride))
+		count, batch, nodes, words := a.Int(3), a.Int(4), a.Int(5), a.Int(6)
+		return errors.Join(a.Need(0, count), a.Need(1, batch*nodes*nodes), a.Need(2, words), a.Need(2, count+1))
 	},
 	Work: func(a device.Args) device.Work {
-		edges := int64(a.Int(3)) * int64(max(a.Int(6)-2, 0))
-		return device.Work{Flops: edges, ReadBytes: int64(a.Buffer(2).Size()) + 4*edges, WriteBytes: 4 * int64(a.Int(3))}
+		edges := max(int64(a.Int(6))-2*int64(a.Int(3)), 0)
+		return device.Work{Flops: edges, ReadBytes: 4 * (int64(a.Int(6)) + edges), WriteBytes: 4 * int64(a.Int(3))}
 	},
 	Body: func(a device.Args) {
 		costs, dist, routes := a.F32(0), a.F32(1), a.I32(2)
-		batch, nodes, stride := a.Int(4), a.Int(5), a.Int(6)
-		for i := range a.Int(3) {
-			row, d := routes[i*stride:(i+1)*stride], dist[i%batch*nodes*nodes:]
+		count, batch, nodes := a.Int(3), a.Int(4), a.Int(5)
+		for i := range count {
+			row, d := routes[count+1:][routes[i]:routes[i+1]], dist[i%batch*nodes*nodes:]
 			var sum float32
-			for j := 1; j < stride && row[j-1] != endOfRoute && row[j] != endOfRoute; j++ {
+			for j := 1; j < len(row); j++ {
 				sum += d[int(row[j-1])*nodes+int(row[j])]
 			}
 			costs[i] = sum
 		}
 	},
 }
+
+// nearWords is how many words of routes a block brings into its shared memory.
+const nearWords = 12 << 10

@@ -9,27 +9,44 @@ extern "C" __global__ void cost_add_edge(float *cost, const float *dist, int edg
   if (threadIdx.x == 0) cost[0] += dist[edge];
 }
 
-// One warp a route. Rows may be in host memory, a microsecond away, so a warp
-// reads 32 nodes at once; the sum runs in the loop's order.
-extern "C" __global__ void cost_routes(float *costs, const float *dist, const int *routes, int count, int batch, int nodes, int stride) {
-  int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
-  if (i >= count) return;
-  const int *row = routes + (long long)i * stride;
-  const float *d = dist + (long long)(i % batch) * nodes * nodes;
-  float sum = 0.0f;
-  int last = -1; // the node before this lot of 32
-  for (int first = 0; first < stride; first += 32) {
-    int node = first + lane < stride ? row[first + lane] : -1;
-    int before = __shfl_up_sync(0xffffffffu, node, 1);
-    if (lane == 0) before = last;
-    unsigned ends = __ballot_sync(0xffffffffu, node < 0); // what comes after the first is not the route's
-    int nodes_here = ends ? __ffs(ends) - 1 : 32;
-    float edge = lane < nodes_here && before >= 0 ? d[before * nodes + node] : 0.0f;
-    for (int k = 0; k < nodes_here; k++) sum += __shfl_sync(0xffffffffu, edge, k);
-    if (ends) break;
-    last = __shfl_sync(0xffffffffu, node, 31);
+// One warp a route, and four routes of a warp at once. Routes are in the host's
+// memory, a microsecond away, so where one block does it all it first brings
+// them near in one go. Sums run in the loop's order.
+extern "C" __global__ void cost_routes(float *__restrict__ costs, const float *__restrict__ dist, const int *__restrict__ routes, int count, int batch,
+                                       int nodes, int words) {
+  extern __shared__ int4 near[];
+  const int *text = routes;
+  if (gridDim.x == 1) { // words are a multiple of four
+    for (int i = threadIdx.x; i < words / 4; i += blockDim.x) near[i] = ((const int4 *)routes)[i];
+    __syncthreads();
+    text = (const int *)near;
   }
-  if (lane == 0) costs[i] = sum;
+  int lane = threadIdx.x % 32, warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, warps = gridDim.x * blockDim.x / 32;
+  for (int first = warp; first < count; first += 4 * warps) {
+    float edge[4];
+    const int *row[4];
+    int length[4];
+    for (int k = 0; k < 4; k++) {
+      int i = first + k * warps;
+      row[k] = text + count + 1;
+      length[k] = 0;
+      if (i < count) row[k] += text[i], length[k] = text[i + 1] - text[i];
+      edge[k] = 0.0f;
+      if (lane > 0 && lane < length[k]) edge[k] = dist[((long long)(i % batch) * nodes + row[k][lane - 1]) * nodes + row[k][lane]];
+    }
+    for (int k = 0; k < 4; k++) {
+      int i = first + k * warps;
+      if (i >= count) break;
+      float sum = 0.0f;
+      for (int j = 1; j < min(length[k], 32); j++) sum += __shfl_sync(0xffffffffu, edge[k], j);
+      for (int from = 32; from < length[k]; from += 32) { // the rest of a long route
+        int j = from + lane;
+        float e = j < length[k] ? dist[((long long)(i % batch) * nodes + row[k][j - 1]) * nodes + row[k][j]] : 0.0f;
+        for (int l = 0; l < min(length[k] - from, 32); l++) sum += __shfl_sync(0xffffffffu, e, l);
+      }
+      if (lane == 0) costs[i] = sum;
+    }
+  }
 }
 
 extern "C" __global__ void cost_zero_ints(int *x, int n) {
