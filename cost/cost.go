@@ -83,7 +83,7 @@ func checkRoutes(b *vrp.Batch, r *vrp.Routes) error {
 	if b.B == 0 && r.Len() != 0 || b.B != 0 && r.Len()%b.B != 0 {
 		return fmt.Errorf("cost: %d routes for a batch of %d instances; want as many or a multiple", r.Len(), b.B)
 	}
-	if allBelow(r.Nodes, b.Nodes()) {
+	if highest(r.Nodes) < uint32(b.Nodes()) {
 		return nil
 	}
 	for _, v := range r.Nodes {
@@ -94,23 +94,16 @@ func checkRoutes(b *vrp.Batch, r *vrp.Routes) error {
 	return nil
 }
 
-// allBelow says whether every node is from 0 to n-1. It looks at two at a time:
-// the top bit of v, or of v + 2^31 - n, is set where v is negative or too high.
-// A carry between the two comes only from one that is.
-func allBelow(nodes []int32, n int) bool {
-	const top = 1<<63 | 1<<31
-	limit := uint64(1<<31 - n)
-	limit |= limit << 32
-	var seen uint64
-	for ; len(nodes) >= 8; nodes = nodes[8:] {
-		for k := 0; k < 8; k += 2 {
-			v := uint64(uint32(nodes[k])) | uint64(uint32(nodes[k+1]))<<32
-			seen |= v | (v + limit)
-		}
+// highest is the highest of nodes, where negative ones are highest of all. Four
+// at a time it takes a quarter of the time of a plain search.
+func highest(nodes []int32) uint32 {
+	var a, b, c, d uint32
+	for ; len(nodes) >= 4; nodes = nodes[4:] {
+		a, b = max(a, uint32(nodes[0])), max(b, uint32(nodes[1]))
+		c, d = max(c, uint32(nodes[2])), max(d, uint32(nodes[3]))
 	}
-	for _, node := range nodes {
-		v := uint64(uint32(node))
-		seen |= v | (v + limit)
+	for _, v := range nodes {
+		a = max(a, uint32(v))
 	}
-	return seen&top == 0
+	return max(a, b, c, d)
 }

@@ -74,26 +74,6 @@ func TestCallsDoNotDisturbEachOther(t *testing.T) {
 	}
 }
 
-func TestAllBelow(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	for range 20000 {
-		n := 1 + rng.IntN(200)
-		nodes := make([]int32, rng.IntN(40))
-		for i := range nodes {
-			nodes[i] = rng.Int32N(int32(n))
-		}
-		want := true
-		if len(nodes) > 0 && rng.IntN(2) == 0 {
-			bad := []int32{int32(n), int32(n) + rng.Int32N(1000), -1 - rng.Int32N(1000), math.MaxInt32, math.MinInt32}
-			nodes[rng.IntN(len(nodes))] = bad[rng.IntN(len(bad))]
-			want = false
-		}
-		if got := allBelow(nodes, n); got != want {
-			t.Fatalf("allBelow(%v, %d) is %v", nodes, n, got)
-		}
-	}
-}
-
 // agree holds every variant to the exact sum in float64.
 func agree(t testing.TB, b *vrp.Batch, r *vrp.Routes) {
 	t.Helper()
