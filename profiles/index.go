@@ -37,7 +37,7 @@ type File struct {
 type Overhead struct {
 	What          string
 	Without, With time.Duration
-	Runs          int // of each; times are medians
+	Runs          int // of each; times are the fastest, which others on the machine disturb least
 }
 
 // indexMark is how index.md begins: a folder without it is not ours.
@@ -177,7 +177,7 @@ func (f *Folder) writeOverheads(b *bytes.Buffer) {
 	if len(f.Overheads) == 0 {
 		return
 	}
-	b.WriteString("\n## What recording costs\n\nWall time of the same op in other runs, medians; nothing is timed in the run that is recorded.\n\n")
+	b.WriteString("\n## What recording costs\n\nWall time of the same op in other runs, the fastest of each; nothing is timed in the run that is recorded.\n\n")
 	table(b, []string{"", "without", "with", "", "runs of each"}, func(row func(...string)) {
 		for _, o := range f.Overheads {
 			row(o.What, durationText(o.Without), durationText(o.With), fmt.Sprintf("%+.1f%%", 100*(float64(o.With)/float64(max(o.Without, 1))-1)), fmt.Sprint(o.Runs))

@@ -6,6 +6,7 @@
 //	gputax compare    compare benchmark results, and fail where they got worse
 //	gputax gate       fail where the working tree is slower than a base commit, and say why
 //	gputax why        name the cause of a difference between variants, results or commits
+//	gputax profile    record one run, and leave profiles, a trace and findings
 //	gputax train      train a policy, with checkpoints
 //	gputax eval       evaluate a trained policy on a fixed set of instances
 //	gputax calibrate  measure a device profile
@@ -62,6 +63,7 @@ var commands = []command{
 	{"compare", "compare benchmark results, and fail where they got worse", compareCommand},
 	{"gate", "fail where the working tree is slower than a base commit, and say why", gateCommand},
 	{"why", "name the cause of a difference between variants, results or commits", whyCommand},
+	{"profile", "record one run, and leave profiles, a trace and findings", profileCommand},
 	{"train", "train a policy, with checkpoints", trainCommand},
 	{"eval", "evaluate a trained policy on a fixed set of instances", evalCommand},
 	{"calibrate", "measure a device profile", calibrateCommand},
