@@ -60,6 +60,9 @@ func (im *importer) event(element []byte) error {
 	if !ok {
 		return nil
 	}
+	if e.cat == catPython {
+		e.name = withoutAddress(e.name)
+	}
 	name := im.name(e.name)
 	im.count[e.cat]++
 	switch e.cat {

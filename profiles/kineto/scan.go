@@ -30,7 +30,7 @@ type scanner struct {
 // errShort says that what is in the buffer ends too early.
 var errShort = errors.New("unexpected end")
 
-func newScanner(r io.Reader) *scanner { return &scanner{r: r, buf: make([]byte, 1<<20)} }
+func newScanner(r io.Reader) *scanner { return &scanner{r: r, buf: make([]byte, 1<<17)} }
 
 // fill reads more, keeping what is unread. At the end of the input it returns
 // errShort.

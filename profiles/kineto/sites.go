@@ -1,6 +1,7 @@
 package kineto
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"sort"
@@ -23,6 +24,20 @@ type function struct {
 func (im *importer) function(e *event, name profiles.NameID) {
 	thread, _ := im.thread(e)
 	im.python.Add(function{e.start, e.start + e.dur, name, thread})
+}
+
+// withoutAddress makes <built-in method to of Tensor object at 0x7f01> one
+// function for all tensors. It changes name's bytes.
+func withoutAddress(name []byte) []byte {
+	at := bytes.Index(name, []byte(" at 0x"))
+	if at < 0 {
+		return name
+	}
+	end := at + len(" at 0x")
+	for end < len(name) && strings.IndexByte("0123456789abcdefABCDEF", name[end]) >= 0 {
+		end++
+	}
+	return append(name[:at], name[end:]...)
 }
 
 // functions sorts a log in place: by thread, then outer before inner.

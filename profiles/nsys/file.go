@@ -86,6 +86,9 @@ func checkHeader(path string) error {
 	if err != nil {
 		return err
 	}
+	if info.IsDir() {
+		return errors.New("is a directory")
+	}
 	if info.Size() == 0 {
 		return errors.New("the file is empty")
 	}
