@@ -134,7 +134,7 @@ type Row struct {
 	// pairs have in the middle. From zero it is +Inf.
 	Delta float64
 	// Effect holds the true change with 95% confidence. It is unbounded where
-	// there are too few samples.
+	// there are too few samples, and NaN in rows that are not judged.
 	Effect Interval
 	// MinEffect is the least Delta that counts for this unit.
 	MinEffect float64
@@ -195,6 +195,9 @@ func Compare(old, new *Results, opt CompareOptions) (*Comparison, error) {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	j.decide()
+	for _, unit := range distinct(c.pick(func(r *Row) bool { return r.Verdict == RowUnjudged }), func(r *Row) string { return r.Written }) {
+		c.Warnings = append(c.Warnings, fmt.Errorf("%s is not judged: no Unit line says which way it is better", unit))
+	}
 	c.Warnings = append(c.Warnings, accept(c.Rows, opt.Accept)...)
 	return c, nil
 }

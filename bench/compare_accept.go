@@ -92,16 +92,21 @@ func accept(rows []Row, list []Acceptance) []error {
 	return warnings
 }
 
+// matches says whether an acceptance is meant for a row. One of missing is for
+// missing rows, of that unit or of the whole benchmark.
 func (a *Acceptance) matches(r *Row) bool {
+	if missing := math.IsNaN(a.Value); missing != (r.Verdict == RowMissing) {
+		return false
+	}
 	name := strings.TrimPrefix(a.Benchmark, "Benchmark")
-	return (a.Unit == "*" || tidyUnit(a.Unit) == r.Unit || r.Unit == "" && math.IsNaN(a.Value)) &&
+	return (a.Unit == "*" || tidyUnit(a.Unit) == r.Unit || r.Unit == "") &&
 		(glob(name, r.Benchmark) || glob(name, trimProcs(r.Benchmark)))
 }
 
 // covers says whether a failing row is what was accepted.
 func (a *Acceptance) covers(r *Row) bool {
-	if r.Verdict == RowMissing || math.IsNaN(a.Value) {
-		return r.Verdict == RowMissing && math.IsNaN(a.Value)
+	if r.Verdict == RowMissing {
+		return true
 	}
 	value := a.Value
 	if a.Unit != "*" {

@@ -12,10 +12,28 @@ import (
 type number float64
 
 func (n number) MarshalJSON() ([]byte, error) {
-	if math.IsInf(float64(n), 0) || math.IsNaN(float64(n)) {
-		return []byte("null"), nil
+	if s := n.text(); s != "" {
+		return []byte(s), nil
 	}
-	return json.Marshal(float64(n))
+	return []byte("null"), nil
+}
+
+// text is a number, or nothing where it is not finite.
+func (n number) text() string {
+	if math.IsInf(float64(n), 0) || math.IsNaN(float64(n)) {
+		return ""
+	}
+	return strconv.FormatFloat(float64(n), 'g', -1, 64)
+}
+
+// toDigits is v to so many digits: fewer than it has, so that no machine's way
+// of rounding shows.
+func toDigits(v float64, digits int) number {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
+	if err != nil {
+		return number(v)
+	}
+	return number(r)
 }
 
 // jsonSide is one side of a row in JSON.
@@ -56,23 +74,26 @@ func newJSONRow(r *Row) jsonRow {
 		if s.N == 0 {
 			return nil
 		}
-		return &jsonSide{number(s.Center), number(s.Lo), number(s.Hi), s.N}
+		return &jsonSide{toDigits(s.Center, 15), toDigits(s.Lo, 15), toDigits(s.Hi, 15), s.N}
 	}
 	out.Old, out.New = side(r.Old), side(r.New)
 	if out.Old == nil || out.New == nil {
 		return out
 	}
-	set := func(v float64) *number { n := number(v); return &n }
+	set := func(v float64) *number { n := toDigits(v, 10); return &n }
 	out.Delta = set(r.Delta)
 	if !r.Exact {
-		out.EffectLo, out.EffectHi, out.MinEffect = set(r.Effect.Lo), set(r.Effect.Hi), set(r.MinEffect)
-		out.P, out.PAdjusted = set(r.P), set(r.PAdjusted)
+		out.P = set(r.P)
+	}
+	if !r.Exact && r.Verdict != RowUnjudged {
+		out.EffectLo, out.EffectHi, out.MinEffect, out.PAdjusted = set(r.Effect.Lo), set(r.Effect.Hi), set(r.MinEffect), set(r.PAdjusted)
 	}
 	return out
 }
 
-// WriteJSON writes a comparison as one JSON object. Numbers that are not
-// finite are null: a change from zero, a bound that does not exist.
+// WriteJSON writes a comparison as one JSON object. Values are in base units.
+// Numbers that are not finite are null: a change from zero, a bound that does
+// not exist. Values have 15 digits, statistics 10.
 func (c *Comparison) WriteJSON(w io.Writer) error {
 	out := struct {
 		Verdict  string    `json:"verdict"`
@@ -104,16 +125,16 @@ func (c *Comparison) WriteCSV(w io.Writer) error {
 	out.Write([]string{"pkg", "benchmark", "unit", "exact", "better", "verdict", "old", "old_lo", "old_hi", "old_n",
 		"new", "new_lo", "new_hi", "new_n", "delta", "effect_lo", "effect_hi", "p", "p_adjusted", "need", "note"})
 	text := func(n *number) string {
-		if n == nil || math.IsInf(float64(*n), 0) || math.IsNaN(float64(*n)) {
+		if n == nil {
 			return ""
 		}
-		return strconv.FormatFloat(float64(*n), 'g', -1, 64)
+		return n.text()
 	}
 	side := func(s *jsonSide) []string {
 		if s == nil {
 			return []string{"", "", "", "0"}
 		}
-		return []string{text(&s.Center), text(&s.Lo), text(&s.Hi), strconv.Itoa(s.N)}
+		return []string{s.Center.text(), s.Lo.text(), s.Hi.text(), strconv.Itoa(s.N)}
 	}
 	for i := range c.Rows {
 		r := newJSONRow(&c.Rows[i])

@@ -21,7 +21,7 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 	pick := func(verdicts ...RowVerdict) []*Row {
 		return c.pick(func(r *Row) bool { return slices.Contains(verdicts, r.Verdict) })
 	}
-	if rows := pick(RowWorse, RowMissing, RowVaries, RowTooFew, RowAccepted); len(rows) > 0 {
+	if rows := slices.Concat(pick(RowWorse, RowMissing, RowVaries, RowTooFew), pick(RowAccepted)); len(rows) > 0 {
 		fmt.Fprintln(&out)
 		markdownTable(&out, rows)
 	}
@@ -42,11 +42,15 @@ func (c *Comparison) WriteMarkdown(w io.Writer) error {
 		fmt.Fprintf(&out, "\n%s equal.\n", count(equal, "exact row"))
 	}
 	if len(rest) > 0 {
-		fmt.Fprintf(&out, "\n<details><summary>%s more</summary>\n\n", count(len(rest), "row"))
+		fmt.Fprintf(&out, "\n<details><summary>%s</summary>\n\n", count(len(rest), "more row"))
 		markdownTable(&out, rest)
 		fmt.Fprint(&out, "\n</details>\n")
 	}
-	fmt.Fprintf(&out, "\nold: %s, new: %s\n", markdownText(c.OldName), markdownText(c.NewName))
+	fmt.Fprintf(&out, "\nold: %s, new: %s", markdownText(c.OldName), markdownText(c.NewName))
+	if c.Timed > 0 {
+		fmt.Fprintf(&out, "; %s", markdownText(c.method()))
+	}
+	fmt.Fprintln(&out)
 	_, err := w.Write(out.Bytes())
 	return err
 }

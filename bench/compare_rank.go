@@ -8,8 +8,9 @@ import (
 // Sizes up to which the distributions are exact; above them they are close
 // enough to normal, and the normal's tails are the heavier ones.
 const (
-	exactSize     = 50 // samples a side, or pairs
-	exactTiedSize = 25 // samples a side where some are equal
+	exactSize     = 50  // samples a side
+	exactTiedSize = 25  // samples a side where some are equal
+	exactPairs    = 100 // pairs
 )
 
 // rankTests are the two rank tests, with the tables they have made so far.
@@ -219,9 +220,9 @@ func (t *rankTests) signedRank(differences []float64) float64 {
 	}
 	n := float64(len(d))
 	switch {
-	case tied == 0 && len(d) <= exactSize:
+	case tied == 0 && len(d) <= exactPairs:
 		return t.wTable(len(d))[negative/2]
-	case len(d) <= exactSize:
+	case len(d) <= exactPairs:
 		return signedSum(ranks, negative)[negative]
 	}
 	return lowerTail(float64(negative)/2, n*(n+1)/4, n*(n+1)*(2*n+1)/24-tied/48)

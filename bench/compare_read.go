@@ -101,6 +101,7 @@ func (r *Results) Read(in io.Reader, name string) error {
 	if err != nil {
 		return fmt.Errorf("read benchmark results from %s: %w", name, err)
 	}
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	if err := checkLines(text, name); err != nil {
 		return err
 	}
@@ -302,7 +303,7 @@ func checkLines(text []byte, name string) error {
 	line := 0
 	for l := range bytes.Lines(text) {
 		line++
-		s := string(bytes.TrimRight(l, "\r\n"))
+		s := string(bytes.TrimSuffix(l, []byte("\n")))
 		switch {
 		case s == "FAIL", strings.HasPrefix(s, "FAIL\t"), strings.HasPrefix(s, "--- FAIL:"), strings.HasPrefix(s, "panic: "),
 			strings.HasPrefix(s, "fatal error: "):

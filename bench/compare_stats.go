@@ -32,16 +32,17 @@ func leastP(n, m int, paired bool) float64 {
 // verdict, for which all rows are needed. a and b are in the order they were
 // taken; x and y are the same values sorted.
 func (j *judge) timedRow(r Row, a, b []float64, x, y *benchmath.Sample) error {
+	if j.opt.Paired && len(a) != len(b) {
+		return fmt.Errorf("Benchmark%s has %d samples in old and %d in new in %s: they cannot be paired", r.Benchmark, len(a), len(b), r.Unit)
+	}
 	if r.Better == NoDirection {
-		r.Verdict, r.Note = RowUnjudged, fmt.Sprintf("no Unit line says which way %s is better", r.Unit)
+		r.Verdict, r.Effect = RowUnjudged, Interval{math.NaN(), math.NaN()}
 		j.add(r)
+		j.c.Rows[len(j.c.Rows)-1].P = j.plainP(a, b, x, y)
 		return nil
 	}
 	if x.Values[0] < 0 || y.Values[0] < 0 {
 		return fmt.Errorf("Benchmark%s has a sample below zero in %s: a relative change then means nothing; leave the unit out", r.Benchmark, r.Unit)
-	}
-	if j.opt.Paired && len(a) != len(b) {
-		return fmt.Errorf("Benchmark%s has %d samples in old and %d in new in %s: they cannot be paired", r.Benchmark, len(a), len(b), r.Unit)
 	}
 	j.add(r)
 	row := &j.c.Rows[len(j.c.Rows)-1]
@@ -49,19 +50,26 @@ func (j *judge) timedRow(r Row, a, b []float64, x, y *benchmath.Sample) error {
 		return nil // zero throughout: a phase that does not happen; there is nothing to test
 	}
 	j.timed = append(j.timed, len(j.c.Rows)-1)
+	row.P = j.plainP(a, b, x, y)
 	shift := 1 + j.opt.margin()*r.MinEffect
 	if j.opt.Paired {
 		ratios := walshRatios(a, b)
 		row.Delta = kth(ratios, (len(ratios)+1)/2, (len(ratios)+2)/2) - 1
 		row.Effect = j.tests.pairedEffect(ratios, len(a))
-		row.P = j.pairedP(a, b, 1)
 		row.PAdjusted = j.pairedP(a, b, shift)
 		return nil
 	}
 	row.Effect = j.tests.effect(x.Values, y.Values)
-	row.P = j.tests.mannWhitneyTwoSided(x.Values, y.Values)
 	row.PAdjusted = j.unpairedP(x.Values, y.Values, shift)
 	return nil
+}
+
+// plainP is the two-sided p-value of the sides being alike.
+func (j *judge) plainP(a, b []float64, x, y *benchmath.Sample) float64 {
+	if j.opt.Paired {
+		return j.pairedP(a, b, 1)
+	}
+	return j.tests.mannWhitneyTwoSided(x.Values, y.Values)
 }
 
 // unpairedP is the two-sided p-value of y being within a factor of shift of x,
@@ -118,7 +126,7 @@ func (t *rankTests) effect(x, y []float64) Interval {
 // pairedEffect is effect for n pairs, from their sorted Walsh ratios.
 func (t *rankTests) pairedEffect(ratios []float64, n int) Interval {
 	k := 0
-	if n <= exactSize {
+	if n <= exactPairs {
 		k = below(t.wTable(n), (1-confidence)/2)
 	} else {
 		f := float64(n)

@@ -35,12 +35,15 @@ func (c *Comparison) WriteText(w io.Writer, colour bool) error {
 	for _, w := range c.Warnings {
 		fmt.Fprintf(&out, "warning: %v\n", w)
 	}
+	if c.Timed > 0 {
+		fmt.Fprintln(&out, c.method())
+	}
 	fmt.Fprintln(&out, t.paint(c.Summary(), c.Verdict() == Pass))
 	_, err := w.Write(out.Bytes())
 	return err
 }
 
-// Summary is the verdict in a line, with what it rests on.
+// Summary is the verdict in a line, with how many rows it rests on.
 func (c *Comparison) Summary() string {
 	var parts []string
 	for _, v := range []RowVerdict{RowWorse, RowMissing, RowVaries, RowTooFew, RowAccepted, RowBetter, RowSame, RowNew, RowUnjudged} {
@@ -49,18 +52,21 @@ func (c *Comparison) Summary() string {
 		}
 	}
 	s := map[Verdict]string{Pass: "PASS", Regression: "FAIL", Undecided: "UNDECIDED"}[c.Verdict()] + ": " + strings.Join(parts, ", ")
-	if c.Timed > 0 {
-		test := "Mann-Whitney"
-		if c.Paired {
-			test = "signed ranks of pairs"
-		}
-		s += fmt.Sprintf("; %s of times by %s, alpha %g for all together", count(c.Timed, "row"), test, c.Alpha)
-	}
-	if n := c.unsure(); n > 0 {
-		s += fmt.Sprintf("; %d unsure: a change that counts is neither found nor excluded", n)
-	}
 	if need := c.needed(); need > 0 {
 		s += fmt.Sprintf("; take at least %d samples a side", need)
+	}
+	return s
+}
+
+// method says how times were judged.
+func (c *Comparison) method() string {
+	test := "Mann-Whitney"
+	if c.Paired {
+		test = "signed ranks of pairs"
+	}
+	s := fmt.Sprintf("times: %s by %s, alpha %g for all together", count(c.Timed, "row"), test, c.Alpha)
+	if n := c.unsure(); n > 0 {
+		s += fmt.Sprintf("; %d unsure, a change that counts was neither found nor excluded", n)
 	}
 	return s
 }
@@ -234,8 +240,8 @@ func (t *textWriter) mark(r *Row) string {
 		return t.paint(fmt.Sprintf("TOO FEW: need %d", r.Need), false)
 	case RowBetter, RowAccepted: // why it was accepted stands below the tables
 		return t.paint(r.Verdict.String(), true)
-	case RowUnjudged:
-		return r.Verdict.String() + note
+	case RowUnjudged: // a warning says why
+		return r.Verdict.String()
 	}
 	return t.paint(strings.ToUpper(r.Verdict.String()), false) + note
 }

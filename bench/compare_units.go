@@ -128,9 +128,5 @@ func directionOf(unit string) Direction {
 // the way to base units and back did to the last one.
 func exactText(v float64, written string) string {
 	_, factor := tidyFactor(written)
-	v, err := strconv.ParseFloat(strconv.FormatFloat(v/factor, 'e', 14, 64), 64)
-	if err != nil {
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
+	return strconv.FormatFloat(float64(toDigits(v/factor, 15)), 'f', -1, 64)
 }
