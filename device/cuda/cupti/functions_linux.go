@@ -24,7 +24,7 @@ type library struct {
 func load(names []string) (*functions, string, error) {
 	var last error
 	for _, name := range names {
-		handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+		handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 		if err != nil {
 			if last == nil || !strings.Contains(err.Error(), "No such file") {
 				last = err // one that is there and broken says more
