@@ -154,17 +154,24 @@ func (b *benchWriter) phasesByStep() [][]device.Phase {
 	return all
 }
 
-// ops writes a result a step for every kernel and copy.
+// ops writes a result a step for every kernel and copy, C++ kernels by their
+// templates.
 func (b *benchWriter) ops() {
 	r := b.rec
 	type opStep struct {
-		name NameID
+		name string
 		step int32
 	}
 	type sum struct{ n, ns int64 }
+	short := map[NameID]string{}
 	sums := map[opStep]sum{}
 	for _, o := range r.Ops.All() {
-		k := opStep{o.Name, r.stepOf(o)}
+		name, ok := short[o.Name]
+		if !ok {
+			name = benchValue(shortName(r.Names.Name(o.Name)))
+			short[o.Name] = name
+		}
+		k := opStep{name, r.stepOf(o)}
 		if len(r.Steps) > 0 && int(k.step) < b.opt.Skip {
 			continue // outside of steps, or of one that warms up
 		}
@@ -176,12 +183,22 @@ func (b *benchWriter) ops() {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(x, y opStep) int {
-		return cmp.Or(cmp.Compare(r.Names.Name(x.name), r.Names.Name(y.name)), cmp.Compare(x.step, y.step))
+		return cmp.Or(cmp.Compare(x.name, y.name), cmp.Compare(x.step, y.step))
 	})
 	for _, k := range keys {
 		s := sums[k]
-		b.result("Op/op="+benchValue(r.Names.Name(k.name)), int(s.n), []metric{{float64(s.ns) / float64(s.n), b.timeUnit("gpu")}})
+		b.result("Op/op="+k.name, int(s.n), []metric{{float64(s.ns) / float64(s.n), b.timeUnit("gpu")}})
 	}
+}
+
+// shortName is a kernel's name without what C++ adds to it: its type, template
+// arguments and parameters.
+func shortName(name string) string {
+	name = strings.ReplaceAll(strings.TrimPrefix(name, "void "), "(anonymous namespace)::", "")
+	if i := strings.IndexAny(name, "<("); i > 0 && !strings.Contains(name[:i], " ") {
+		return name[:i]
+	}
+	return name
 }
 
 var (

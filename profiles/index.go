@@ -108,7 +108,11 @@ func (f *Folder) WriteIndex(w io.Writer) error {
 		for _, s := range r.Config {
 			row(s.Key, s.Value)
 		}
-		row("recorded", fmt.Sprintf("%s, %d steps, %d calls, %d ops", durationText(r.Duration()), len(r.Steps), r.Calls.Len(), r.Ops.Len()))
+		steps := fmt.Sprintf("%d steps", len(r.Steps))
+		if len(r.Steps) == 0 {
+			steps = "no steps marked"
+		}
+		row("recorded", fmt.Sprintf("%s, %s, %d calls, %d ops", durationText(r.Duration()), steps, r.Calls.Len(), r.Ops.Len()))
 	})
 	b.WriteString("\n## Files\n\n")
 	table(&b, []string{"file", "what it is", "open it with"}, func(row func(...string)) {
@@ -148,10 +152,15 @@ func (f *Folder) writeCounters(b *bytes.Buffer) {
 	r := f.Recording
 	b.WriteString("\n## Counters\n\n")
 	steps := r.StepTotals()
-	table(b, []string{"counter", "in all", "a step"}, func(row func(...string)) {
+	head := []string{"counter", "in all", "a step"}
+	if len(steps) == 0 {
+		head = head[:2]
+	}
+	table(b, head, func(row func(...string)) {
 		for c, v := range r.Counters() {
 			if v != 0 {
-				row(strings.TrimSuffix(device.Counter(c).Unit(), "/op"), fmt.Sprint(v), stepSpread(steps[min(f.Bench.Skip, len(steps)):], device.Counter(c)))
+				cells := []string{strings.TrimSuffix(device.Counter(c).Unit(), "/op"), fmt.Sprint(v), stepSpread(steps[min(f.Bench.Skip, len(steps)):], device.Counter(c))}
+				row(cells[:len(head)]...)
 			}
 		}
 	})
@@ -161,7 +170,7 @@ func (f *Folder) writeCounters(b *bytes.Buffer) {
 // the least to the most.
 func stepSpread(steps []StepTotals, c device.Counter) string {
 	if len(steps) == 0 {
-		return "?"
+		return ""
 	}
 	least, most := steps[0].Counters[c], steps[0].Counters[c]
 	for _, s := range steps {

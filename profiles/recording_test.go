@@ -29,7 +29,7 @@ func handmade() *profiles.Recording {
 	op(profiles.Op{Kind: profiles.OpKernel, Blocks: 8, Threads: 128}, "gemm", launch, 2500, 1800)
 	op(profiles.Op{Kind: profiles.OpCopy, Dir: profiles.HostToDevice, Mem: profiles.MemPageable, Bytes: 64}, "upload", up, 1100, 500)
 	graph := call(profiles.CallGraphLaunch, "launch graph", "forward", 1, 6000, 400)
-	op(profiles.Op{Kind: profiles.OpKernel, InGraph: true}, "gemm", graph, 6600, 1000)
+	op(profiles.Op{Kind: profiles.OpKernel, InGraph: true}, "void gemm<float, (anonymous namespace)::add>(float*)", graph, 6600, 1000)
 	op(profiles.Op{Kind: profiles.OpKernel, InGraph: true, Bytes: 16}, "add", graph, 7600, 300)
 	op(profiles.Op{Kind: profiles.OpCopy, Dir: profiles.DeviceToHost, Mem: profiles.MemPinned, Bytes: 32, InGraph: true, Stream: 1}, "download", graph, 7700, 400)
 	op(profiles.Op{Kind: profiles.OpMemset, Bytes: 1 << 20}, "memset", -1, 500, 100)
@@ -60,7 +60,7 @@ func TestSort(t *testing.T) {
 		}
 		got = append(got, r.Names.Name(o.Name)+" by "+by)
 	}
-	want := []string{"memset by nobody", "upload by copy", "gemm by launch", "gemm by launch graph", "add by launch graph", "download by launch graph", "copy by nobody"}
+	want := []string{"memset by nobody", "upload by copy", "gemm by launch", "void gemm<float, (anonymous namespace)::add>(float*) by launch graph", "add by launch graph", "download by launch graph", "copy by nobody"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("ops %q, want %q", got, want)
 	}

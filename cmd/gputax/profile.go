@@ -132,7 +132,7 @@ func (o *profileFlags) record(ctx context.Context, rest []string, stderr io.Writ
 	if err != nil {
 		return nil, nil, err
 	}
-	rec.Config = append([]profiles.Setting{{Key: "command", Value: o.command}}, rec.Config...)
+	rec.Config = append([]profiles.Setting{{Key: "made by", Value: o.command}}, rec.Config...)
 	if o.skip > 0 && o.skip >= len(rec.Steps) {
 		return nil, nil, fmt.Errorf("-skip %d: there are %d steps", o.skip, len(rec.Steps))
 	}
@@ -186,11 +186,14 @@ func (o *profileFlags) write(stdout io.Writer, folder *profiles.Folder, prices *
 // printSummary prints the dearest findings.
 func printSummary(w io.Writer, folder *profiles.Folder, report *findings.Report) {
 	r := folder.Recording
-	clock := "recorded"
+	clock, steps := "recorded", ""
 	if r.Clock == device.Virtual {
 		clock = "simulated"
 	}
-	fmt.Fprintf(w, "%s: %d steps, %s %s, the device busy for %.0f%%\n\n", folder.Title, len(r.Steps), timeText(float64(r.Duration())), clock,
+	if n := len(r.Steps); n > 0 {
+		steps = fmt.Sprintf("%d %s, ", n, plural(n, "step"))
+	}
+	fmt.Fprintf(w, "%s: %s%s %s, the device busy for %.0f%%\n\n", folder.Title, steps, timeText(float64(r.Duration())), clock,
 		100*float64(r.Busy())/float64(max(r.Duration(), 1)))
 	const most = 5
 	shown := 0
@@ -208,6 +211,13 @@ func printSummary(w io.Writer, folder *profiles.Folder, report *findings.Report)
 	for _, warning := range r.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
 }
 
 // commit is the commit of the working directory, where git tells; for programs

@@ -1,0 +1,185 @@
+package profiles_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"gputax/device"
+	"gputax/device/host"
+	"gputax/profiles"
+	"gputax/trainer"
+)
+
+// script is a device that notes every call of a workload, so that the calls can
+// be made again with a recorder and without.
+type script struct {
+	device.Device
+	calls []func(rec *device.Recorder) error // without one they go to the device
+	on    bool
+}
+
+func (s *script) note(call func(rec *device.Recorder) error) {
+	if s.on {
+		s.calls = append(s.calls, call)
+	}
+}
+
+func (s *script) Launch(st device.Stream, k *device.Kernel, args device.Args) error {
+	own := slices.Clone(args)
+	s.note(func(rec *device.Recorder) error {
+		if rec != nil {
+			return rec.Launch(st, k, own...)
+		}
+		return s.Device.Launch(st, k, own)
+	})
+	return s.Device.Launch(st, k, args)
+}
+
+func (s *script) Copy(c device.Copy) error {
+	s.note(func(rec *device.Recorder) error {
+		switch {
+		case rec == nil:
+			return s.Device.Copy(c)
+		case c.Mode != device.Pageable:
+			return fmt.Errorf("a copy of mode %d cannot be made again", c.Mode)
+		case c.Direction == device.HostToDevice:
+			return rec.Upload(c.Device, c.Host)
+		}
+		return rec.Download(c.Host, c.Device)
+	})
+	return s.Device.Copy(c)
+}
+
+func (s *script) Sync(st device.Stream) error {
+	s.note(func(rec *device.Recorder) error {
+		if rec != nil {
+			return rec.Sync(st)
+		}
+		return s.Device.Sync(st)
+	})
+	return s.Device.Sync(st)
+}
+
+func (s *script) EnterPhase(name string) {
+	s.note(func(rec *device.Recorder) error {
+		if rec != nil {
+			rec.Phase(name)
+		}
+		return nil
+	})
+}
+
+func (s *script) EnterStep(int)       {}
+func (s *script) Padded(int64, int64) {}
+func (s *script) Draining(bool)       {}
+
+// run makes calls again.
+func run(calls []func(rec *device.Recorder) error, rec *device.Recorder) (time.Duration, error) {
+	start := time.Now()
+	for _, call := range calls {
+		if err := call(rec); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), nil
+}
+
+// newScript is one step of a variant of the reference workload on the host.
+func newScript(variant string) (s *script, rec *device.Recorder, err error) {
+	v, err := trainer.Named(variant)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := v.Factors()
+	if err != nil {
+		return nil, nil, err
+	}
+	s = &script{Device: host.New()}
+	rec = device.NewRecorder(s)
+	tr, err := trainer.New(rec, trainer.Tiny(), f)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := tr.Step(); err != nil {
+		return nil, nil, err
+	}
+	s.on = true
+	err = tr.Step()
+	s.on = false
+	return s, rec, err
+}
+
+// BenchmarkRecorderOnHost is what recording takes of a step on the host. The
+// calls of a step are made again without the recorder and with it, a few at a
+// time, and the fastest times of each few are added up: what else runs on the
+// machine is then in neither.
+func BenchmarkRecorderOnHost(b *testing.B) {
+	const few = 20
+	for _, variant := range []string{"cpu_loop", "gpu_padded", "gpu_per_route", "gpu_per_route_dup"} {
+		b.Run("variant="+variant, func(b *testing.B) {
+			s, rec, err := newScript(variant)
+			if err != nil {
+				b.Fatal(err)
+			}
+			n := (len(s.calls) + few - 1) / few
+			without, with := make([]time.Duration, n), make([]time.Duration, n)
+			for round := 0; b.Loop(); round++ {
+				for i := range n {
+					calls := s.calls[i*few : min((i+1)*few, len(s.calls))]
+					for turn := range 4 { // either goes first, and follows the other
+						by, fastest := (*device.Recorder)(nil), &without[i]
+						if (round+turn)%2 == 1 {
+							by, fastest = rec, &with[i]
+						}
+						took, err := run(calls, by)
+						if err != nil {
+							b.Fatal(err)
+						}
+						if *fastest == 0 || took < *fastest {
+							*fastest = took
+						}
+					}
+				}
+			}
+			b.ReportMetric(float64(len(s.calls)), "events/op")
+			b.ReportMetric(sum(without), "off-ns/op")
+			b.ReportMetric(sum(with), "on-ns/op")
+			b.ReportMetric(100*(sum(with)/sum(without)-1), "overhead-%")
+		})
+	}
+}
+
+func sum(all []time.Duration) (s float64) {
+	for _, d := range all {
+		s += float64(d)
+	}
+	return s
+}
+
+// BenchmarkCapture is what a capture takes an event, beyond what the device
+// does: finding the call site is most of it.
+func BenchmarkCapture(b *testing.B) {
+	for _, contents := range []bool{false, true} {
+		b.Run(fmt.Sprintf("contents=%v", contents), func(b *testing.B) {
+			const events = 50_000
+			for b.Loop() {
+				_, err := profiles.Capture(b.Context(), host.New(), profiles.CaptureOptions{Contents: contents}, func(rec *device.Recorder) error {
+					buf, err := rec.Alloc(64)
+					for range events {
+						err = errors.Join(err, rec.Launch(device.Default, nothing, device.Buf(buf)))
+					}
+					return err
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
+		})
+	}
+}
+
+var nothing = &device.Kernel{Symbol: "nothing", Params: []device.Param{{Name: "x"}}, Body: func(device.Args) {}}
