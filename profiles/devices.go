@@ -1,5 +1,3 @@
-// Package profiles holds what describes hardware and runs: the device profiles
-// that simulated devices run by.
 package profiles
 
 import (

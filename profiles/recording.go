@@ -1,3 +1,16 @@
+// Package profiles holds what describes runs and hardware: recordings of what a
+// program and its device did, and the profiles that simulated devices run by.
+//
+//  1. Capture runs an op once on a device of ours and records it. Packages nsys
+//     and kineto read recordings that other profilers made.
+//  2. A Recording is the same whoever saw the run: calls of the host, ops of the
+//     device, phases and steps; Counters are what a device.Recorder counts.
+//  3. Everything else is written from it: WriteGPU for pprof, WriteTrace for
+//     Perfetto, WriteBench for what compares results; package findings says
+//     what is wrong. A Folder is all of them with an index.
+//
+// Observe counts what CUDA does in this process by any binding or library, with
+// no seam of ours. Device is a device profile by name, Calibrate measures one.
 package profiles
 
 import (
