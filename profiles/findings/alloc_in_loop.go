@@ -34,7 +34,7 @@ func checkAllocInLoop(a *analysis) []Finding {
 	}
 	e := a.evidence(list)
 	return []Finding{{
-		Title: a.each(e.Count, "allocations") + e.where(),
+		Title: a.title("allocations in the loop", &e, true),
 		Price: e.Time, Evidence: e,
 	}}
 }

@@ -6,7 +6,7 @@ var apiSync = Rule{
 	Name:      "api_sync",
 	About:     "explicit waits for a stream, an event or the device, other than one an item",
 	Threshold: "one a step in a phase",
-	Pricing:   "the calls' own time, and the idle time that follows up to the next wait, no more than the host waited",
+	Pricing:   "the calls' own time, and the idle time that follows up to the next call that may wait, no more than the host waited",
 	Advice:    "Drop waits that only time or order the work: a stream keeps its order, and a blocking read waits by itself.",
 	Needs:     []profiles.Knowledge{profiles.DeviceTimes},
 	check:     checkAPISync,
@@ -15,7 +15,7 @@ var apiSync = Rule{
 func checkAPISync(a *analysis) []Finding {
 	items := a.itemWaits()
 	after := map[int32]int64{}
-	a.afterWaits(func(i int32, waited, idle int64) {
+	a.afterWaits(func(int32) bool { return false }, func(i int32, waited, idle int64) {
 		if a.rec.Calls.At(int(i)).Kind == profiles.CallSync {
 			after[i] = min(waited, idle)
 		}
@@ -37,7 +37,7 @@ func checkAPISync(a *analysis) []Finding {
 	}
 	e := a.evidence(list)
 	return []Finding{{
-		Title: a.each(e.Count, "explicit waits") + e.where(),
+		Title: a.title("explicit waits for the device", &e, false),
 		Price: e.Time, Evidence: e,
 	}}
 }

@@ -63,8 +63,7 @@ func checkCrossover(a *analysis) []Finding {
 	}
 	e := a.evidence(list)
 	return []Finding{{
-		Title: fmt.Sprintf("%s%s would be cheaper on the host: %s there, %s on the device", a.each(e.Count, "launches"), e.where(),
-			duration(e.Time-price), duration(e.Time)),
+		Title: a.title(fmt.Sprintf("launches of what the host would do sooner (%s there, %s on the device)", duration(e.Time-price), duration(e.Time)), &e, false),
 		Price: price, Evidence: e, Likely: true,
 	}}
 }

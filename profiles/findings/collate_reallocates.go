@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"strings"
 
 	"gputax/profiles"
@@ -27,6 +26,16 @@ func (a *analysis) collates(phase profiles.NameID) bool {
 	return strings.Contains(strings.ToLower(a.rec.Names.Name(phase)), "collate")
 }
 
+// collateHeap is what such phases allocated on the program's own heap.
+func (a *analysis) collateHeap() (groups tallies[profiles.NameID]) {
+	for _, s := range a.rec.Phases {
+		if (!a.steps || s.Step >= 0) && a.collates(s.Name) && s.Mallocs > 0 {
+			groups.at(s.Name, s.Name).addStep(s.Step, -1, 0, s.Mallocs, s.HeapBytes, 0)
+		}
+	}
+	return groups
+}
+
 func checkCollate(a *analysis) []Finding {
 	var groups tallies[profiles.NameID]
 	bulk := map[*tally]int64{}
@@ -42,15 +51,16 @@ func checkCollate(a *analysis) []Finding {
 			bulk[t] += ns(2*a.p.HostCall + float64(w.Bytes)/2/a.p.HostBytesPerS*1e9)
 		}
 	}
-	for _, s := range a.rec.Phases {
-		if (!a.steps || s.Step >= 0) && a.collates(s.Name) && s.Mallocs > 0 {
-			t := groups.at(s.Name, s.Name)
-			if t.count < s.Mallocs { // declared work tells more than the heap
-				t.addMany(a, -1, 0, s.Mallocs, s.HeapBytes, 0)
+	heap := a.collateHeap()
+	list := groups.perStep(a, collateCalls)
+	for _, t := range heap.perStep(a, collateCalls) {
+		if declared := groups.index[t.phase]; declared == nil || !declared.perStep(a, collateCalls) {
+			list = append(list, t)
+			if a.p != nil {
+				bulk[t] = ns(float64(t.bytes) / a.p.HostBytesPerS * 1e9)
 			}
 		}
 	}
-	list := groups.perStep(a, collateCalls)
 	if len(list) == 0 {
 		return nil
 	}
@@ -60,7 +70,7 @@ func checkCollate(a *analysis) []Finding {
 		price += t.time - bulk[t]
 	}
 	e := a.evidence(list)
-	f := Finding{Title: fmt.Sprintf("%s put batches together%s", a.each(e.Count, "calls or allocations"), e.where()), Price: price, Evidence: e}
+	f := Finding{Title: a.title("calls or allocations to put a batch together", &e, false), Price: price, Evidence: e}
 	if a.p == nil {
 		f.Price, f.Unpriced = 0, "no device profile says what one plain copy would take"
 	}

@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"slices"
 
 	"gputax/profiles"
@@ -111,7 +110,7 @@ func checkDuplicates(a *analysis) []Finding {
 	}
 	e := a.evidence(groups.all)
 	return []Finding{{
-		Title: fmt.Sprintf("%s%s compute what the step has computed already", a.each(e.Count, "kernels"), e.where()),
+		Title: a.title("kernels that compute what the step has computed already", &e, false),
 		Price: run + a.capped(func() int64 { return a.launchPrice(launched) }, idle), Evidence: e,
 	}}
 }

@@ -94,8 +94,9 @@ type Rule struct {
 const least = 0.0005
 
 // Run looks at rec with every rule. Without a device profile p prices come from
-// the times recorded, where that can be. It goes over the recording a few
-// times, and needs about 40 bytes an event.
+// the times recorded, where that can be; for a run of other software than the
+// profile was measured with, recorded times are the better prices. Rec must be
+// valid (CheckValid). A million calls take under a second and 50 MB.
 func Run(rec *profiles.Recording, p *sim.Profile) *Report {
 	a := analyse(rec, p)
 	r := &Report{Source: rec.Source.Name, Prices: "the recorded times", Epoch: a.epoch, Steps: len(rec.Steps),

@@ -47,7 +47,7 @@ func checkGPUGaps(a *analysis) []Finding {
 		e.Note = "other causes of long gaps, which have rules of their own: " + strings.Join(also, ", ")
 	}
 	return []Finding{{
-		Title: fmt.Sprintf("the device is idle for %.0f%% of the loop while the host works%s", 100*share(e.Time, a.loop), e.where()),
+		Title: fmt.Sprintf("the device waits for the host's own work: %.0f%% of the loop%s", 100*share(e.Time, a.loop), e.where()),
 		Price: min(e.Time, a.busy), Evidence: e, Likely: true,
 	}}
 }

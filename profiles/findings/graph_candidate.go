@@ -117,7 +117,7 @@ func checkGraphCandidate(a *analysis) []Finding {
 	e := a.evidence(groups.all)
 	e.Note = fmt.Sprintf("they are %s stretches without a copy, a wait or another launch between", number(stretches))
 	return []Finding{{
-		Title: a.each(e.Count, "launches") + " are the same in every step and could be a graph's",
+		Title: a.title("launches that are the same in every step and could be a graph's", &e, false),
 		Price: price, Evidence: e,
 	}}
 }

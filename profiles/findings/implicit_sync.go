@@ -10,50 +10,67 @@ var implicitSync = Rule{
 	Name:      "implicit_sync",
 	About:     "uploads that make the host wait for the kernels before them, because they are pageable or blocking",
 	Threshold: "one a step",
-	Pricing:   "the idle time that follows, up to the next wait, and no more than the host waited: it would have been that far ahead",
+	Pricing:   "the idle time that follows, up to the next call that waits for something else, and no more than the host waited: it would have been that far ahead",
 	Advice:    "Copy from pinned memory, asynchronously, into a second buffer, on a stream of its own if it is large.",
 	Needs:     []profiles.Knowledge{profiles.DeviceTimes},
 	check:     checkImplicitSync,
 }
 
-// afterWaits gives for every call that waited for the device the idle time
-// between it and the next that did, to visit: the host's part of it, for a
-// device with work queued has its gaps too.
-func (a *analysis) afterWaits(visit func(call int32, waited, idle int64)) {
+// afterWaits gives for every call that waited for kernels the idle time between
+// it and the next call that may wait, to visit: the host's part of it, for a
+// device with work queued has its gaps too. Calls that pass says may be passed.
+func (a *analysis) afterWaits(pass func(call int32) bool, visit func(call int32, waited, idle int64)) {
 	last, idle := int32(-1), int64(0)
-	for i := range a.callTime {
+	end := func() {
+		if last >= 0 {
+			visit(last, a.callTime[last].waited, idle)
+		}
+		last, idle = -1, 0
+	}
+	for i, c := range a.rec.Calls.All() {
 		t := a.callTime[i]
 		idle += t.before
+		if waits(c) && (t.waited > 0 || !pass(int32(i))) {
+			end()
+		}
 		if t.waited > 0 {
-			if last >= 0 {
-				visit(last, a.callTime[last].waited, idle)
-			}
-			last, idle = int32(i), 0
+			last = int32(i)
 			continue
 		}
 		idle += t.idle
 	}
-	if last >= 0 {
-		visit(last, a.callTime[last].waited, idle)
+	end()
+}
+
+// isUpload says whether a call is an upload, or the wait for one.
+func (a *analysis) isUpload(call int32) (upload int32, is bool) {
+	if a.rec.Calls.At(int(call)).Kind == profiles.CallSync {
+		if call = a.syncedCopy(call); call < 0 {
+			return -1, false
+		}
 	}
+	op := a.opOf[call]
+	if op < 0 {
+		return -1, false
+	}
+	o := a.rec.Ops.At(int(op))
+	return call, o.Kind == profiles.OpCopy && o.Dir == profiles.HostToDevice
 }
 
 func checkImplicitSync(a *analysis) []Finding {
 	var groups tallies[profiles.NameID]
 	waited := map[*tally]int64{}
-	a.afterWaits(func(i int32, wait, idle int64) {
+	passUploads := func(i int32) bool {
+		_, is := a.isUpload(i)
+		return is
+	}
+	a.afterWaits(passUploads, func(i int32, wait, idle int64) {
 		c := a.rec.Calls.At(int(i))
-		upload := i
-		if c.Kind == profiles.CallSync {
-			upload = a.syncedCopy(i)
-		}
-		if upload < 0 || a.opOf[upload] < 0 || !a.inLoop(c) {
+		upload, is := a.isUpload(i)
+		if !is || !a.inLoop(c) {
 			return
 		}
 		o := a.rec.Ops.At(int(a.opOf[upload]))
-		if o.Kind != profiles.OpCopy || o.Dir != profiles.HostToDevice {
-			return
-		}
 		t := groups.at(c.Phase, c.Phase)
 		t.add(a, upload, o.Name, o.Bytes, min(wait, idle))
 		waited[t] += wait
@@ -69,7 +86,7 @@ func checkImplicitSync(a *analysis) []Finding {
 	}
 	e.Note = fmt.Sprintf("the host waited %s in them", duration(all))
 	return []Finding{{
-		Title: fmt.Sprintf("%s%s wait for the kernels before them", a.each(e.Count, "uploads"), e.where()),
+		Title: a.title("uploads that wait for the kernels before them", &e, true),
 		Price: e.Time, Evidence: e,
 	}}
 }

@@ -1,10 +1,6 @@
 package findings
 
-import (
-	"fmt"
-
-	"gputax/profiles"
-)
+import "gputax/profiles"
 
 const (
 	// shortPerStep is how many short kernels a step may launch: a few dozen
@@ -64,7 +60,7 @@ func checkLaunchBound(a *analysis) []Finding {
 	price := a.capped(func() int64 { return a.launchPrice(short) }, idle) - a.graphPrice(a.stepCount(), calls/short)
 	e := a.evidence(groups.all)
 	return []Finding{{
-		Title: fmt.Sprintf("%s%s are shorter than their launch", a.each(short, "kernels"), e.where()),
+		Title: a.title("kernels shorter than their launch", &e, false),
 		Price: price, Evidence: e,
 	}}
 }

@@ -44,12 +44,12 @@ func checkStarvation(a *analysis) []Finding {
 	if len(list) == 0 || share(e.Time, a.loop) < starvedShare {
 		return nil
 	}
-	what := "makes the batch"
+	what := "while the host makes the batch"
 	if waited {
-		what = "waits for the loader"
+		what = "while the host waits for the loader"
 	}
 	return []Finding{{
-		Title: fmt.Sprintf("the device is idle for %.1f%% of the loop while the host %s", 100*share(e.Time, a.loop), what),
+		Title: fmt.Sprintf("the device is idle %s: %.1f%% of the loop%s", what, 100*share(e.Time, a.loop), e.where()),
 		Price: e.Time, Evidence: e,
 	}}
 }

@@ -1,10 +1,6 @@
 package findings
 
-import (
-	"fmt"
-
-	"gputax/profiles"
-)
+import "gputax/profiles"
 
 const (
 	// fewBlocks is fewer blocks than any card that people train on has
@@ -43,7 +39,7 @@ func checkOccupancy(a *analysis) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Title: fmt.Sprintf("%s%s have too few blocks to fill the device", a.each(e.Count, "long kernels"), e.where()),
+		Title: a.title("long kernels of too few blocks to fill the device", &e, false),
 		Price: price, Evidence: e, Likely: true,
 	}}
 }

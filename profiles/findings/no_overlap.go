@@ -1,10 +1,6 @@
 package findings
 
-import (
-	"fmt"
-
-	"gputax/profiles"
-)
+import "gputax/profiles"
 
 const (
 	// overlapTime is the shortest copy worth a stream of its own: setting that
@@ -42,7 +38,7 @@ func checkNoOverlap(a *analysis) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Title: fmt.Sprintf("%s%s run while no kernel does", a.each(e.Count, "uploads"), e.where()),
+		Title: a.title("uploads while no kernel runs", &e, true),
 		Price: min(e.Time, a.busy), Evidence: e, Likely: true,
 	}}
 }

@@ -63,7 +63,7 @@ func checkPadding(a *analysis) []Finding {
 	}
 	e := a.evidence(list)
 	return []Finding{{
-		Title: fmt.Sprintf("%.0f%% of what is padded%s is masked out", 100*(1-share(useful, total)), e.where()),
+		Title: fmt.Sprintf("padding: %.0f%% of it is masked out%s", 100*(1-share(useful, total)), e.where()),
 		Price: price, Evidence: e,
 	}}
 }

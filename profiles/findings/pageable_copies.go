@@ -47,7 +47,11 @@ func (a *analysis) pageable(waited bool) []Finding {
 		return nil
 	}
 	f := Finding{Evidence: a.evidence(list)}
-	f.Title = a.each(f.Evidence.Count, "pageable copies") + f.Evidence.where()
+	what := "pageable copies"
+	if !waited {
+		what = "pageable copies that were to be asynchronous"
+	}
+	f.Title = a.title(what, &f.Evidence, true)
 	for i, t := range groups.all {
 		if !t.perStep(a, 1) {
 			continue

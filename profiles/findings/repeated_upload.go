@@ -1,10 +1,6 @@
 package findings
 
-import (
-	"fmt"
-
-	"gputax/profiles"
-)
+import "gputax/profiles"
 
 var repeatedUpload = Rule{
 	Name:      "repeated_upload",
@@ -54,7 +50,7 @@ func checkRepeatedUpload(a *analysis) []Finding {
 	}
 	e := a.evidence(list)
 	return []Finding{{
-		Title: fmt.Sprintf("%s of %s%s repeat what the device has", a.each(e.Count, "uploads"), size(e.Bytes/e.Count), e.where()),
+		Title: a.title("uploads that repeat what the device has", &e, true),
 		Price: e.Time, Evidence: e,
 	}}
 }

@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -40,12 +39,12 @@ func checkRoundTrip(a *analysis) []Finding {
 		return nil
 	}
 	e := a.evidence(list)
-	how := "come back unchanged"
+	what := "copies that come back unchanged"
 	if !known {
-		how = "go to the device, and as many of that size come back,"
+		what = "copies to the device, with as many of the same size back"
 	}
 	return []Finding{{
-		Title: fmt.Sprintf("%s of %s %s%s", a.each(e.Count, "copies"), size(e.Bytes/(2*e.Count)), how, e.where()),
+		Title: a.title(what, &e, false),
 		Price: e.Time, Evidence: e, Likely: !known,
 	}}
 }

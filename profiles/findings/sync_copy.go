@@ -1,10 +1,6 @@
 package findings
 
-import (
-	"fmt"
-
-	"gputax/profiles"
-)
+import "gputax/profiles"
 
 var syncCopy = Rule{
 	Name:      "sync_copy",
@@ -34,7 +30,7 @@ func checkSyncCopy(a *analysis) []Finding {
 	}
 	e := a.evidence(list)
 	return []Finding{{
-		Title: fmt.Sprintf("%s%s block the host though their memory is pinned", a.each(e.Count, "copies"), e.where()),
+		Title: a.title("blocking copies of pinned memory", &e, true),
 		Price: e.Time, Evidence: e,
 	}}
 }

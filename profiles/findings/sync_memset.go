@@ -1,10 +1,6 @@
 package findings
 
-import (
-	"fmt"
-
-	"gputax/profiles"
-)
+import "gputax/profiles"
 
 var syncMemset = Rule{
 	Name:      "sync_memset",
@@ -33,7 +29,7 @@ func checkSyncMemset(a *analysis) []Finding {
 	}
 	e := a.evidence(list)
 	return []Finding{{
-		Title: fmt.Sprintf("%s%s block the host", a.each(e.Count, "memory sets"), e.where()),
+		Title: a.title("memory sets that block the host", &e, true),
 		Price: e.Time, Evidence: e,
 	}}
 }

@@ -1,10 +1,6 @@
 package findings
 
-import (
-	"fmt"
-
-	"gputax/profiles"
-)
+import "gputax/profiles"
 
 const (
 	// itemsPerStep is how often a step may wait: once or twice for its
@@ -89,7 +85,7 @@ func checkSyncPerItem(a *analysis) []Finding {
 	e := a.evidence(list)
 	kept := a.stepCount() * int64(len(list))
 	return []Finding{{
-		Title: fmt.Sprintf("%s%s, one an item", a.each(e.Count, "waits"), e.where()),
+		Title: a.title("waits for the device, one an item", &e, false),
 		Price: e.Time - e.Time/e.Count*kept, Evidence: e,
 	}}
 }

@@ -32,6 +32,11 @@ func (t *tally) addMany(a *analysis, call int32, name profiles.NameID, n, bytes,
 	if call >= 0 {
 		step = a.rec.Calls.At(int(call)).Step
 	}
+	t.addStep(step, call, name, n, bytes, time)
+}
+
+// addStep is addMany for events of no call, whose step is known.
+func (t *tally) addStep(step, call int32, name profiles.NameID, n, bytes, time int64) {
 	if t.count == 0 {
 		t.first, t.step, t.names = call, step, map[profiles.NameID]int64{}
 	}
@@ -154,22 +159,32 @@ func (e *Evidence) where() string {
 		return ""
 	}
 	if e.Places[0].Count == e.Count {
-		return " in " + e.Places[0].Phase
+		return ", in " + e.Places[0].Phase
 	}
-	return fmt.Sprintf(" (%.0f%% in %s)", 100*share(e.Places[0].Count, e.Count), e.Places[0].Phase)
+	return fmt.Sprintf(", %.0f%% in %s", 100*share(e.Places[0].Count, e.Count), e.Places[0].Phase)
 }
 
-// each is a number of things by step, for titles: "128 copies a step", or "384
-// copies" where no steps are known.
-func (a *analysis) each(n int64, what string) string {
+// title is what was found, how often, of which size where sized is set, and
+// where.
+func (a *analysis) title(what string, e *Evidence, sized bool) string {
+	of := ""
+	if sized {
+		of = " of " + size(e.Bytes/max(e.Count, 1))
+	}
+	return fmt.Sprintf("%s: %s%s%s", what, a.each(e.Count), of, e.where())
+}
+
+// each is a number by step, for titles: "128 a step", or "384" where no steps
+// are known.
+func (a *analysis) each(n int64) string {
 	if !a.steps {
-		return number(n) + " " + what
+		return number(n)
 	}
 	per := float64(n) / float64(a.stepCount())
 	if per < 10 && per != float64(int64(per)) {
-		return fmt.Sprintf("%.1f %s a step", per, what)
+		return fmt.Sprintf("%.1f a step", per)
 	}
-	return fmt.Sprintf("%s %s a step", number(int64(per+0.5)), what)
+	return number(int64(per+0.5)) + " a step"
 }
 
 // number is n with commas.

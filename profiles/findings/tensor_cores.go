@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -48,7 +47,7 @@ func checkTensorCores(a *analysis) []Finding {
 	if share(e.Time, a.loop) < tensorShare {
 		return nil
 	}
-	f := Finding{Title: fmt.Sprintf("%s%s run without tensor cores", a.each(e.Count, "matrix products"), e.where()), Price: price, Evidence: e}
+	f := Finding{Title: a.title("matrix products without tensor cores", &e, false), Price: price, Evidence: e}
 	if a.p == nil || !a.rec.Knows(profiles.DeclaredWork) {
 		f.Price, f.Unpriced, f.Likely = 0, "neither a profile nor declared work says what they would take", true
 	}

@@ -1,10 +1,6 @@
 package findings
 
-import (
-	"fmt"
-
-	"gputax/profiles"
-)
+import "gputax/profiles"
 
 var tensorPerItem = Rule{
 	Name:      "tensor_per_item",
@@ -46,7 +42,7 @@ func checkTensorPerItem(a *analysis) []Finding {
 	e := a.evidence(list)
 	kept := a.stepCount() * int64(len(list))
 	return []Finding{{
-		Title: fmt.Sprintf("%s%s are made one by one", a.each(e.Count, "small tensors"), e.where()),
+		Title: a.title("small tensors made one by one", &e, true),
 		Price: e.Time - e.Time/e.Count*kept, Evidence: e,
 	}}
 }

@@ -1,10 +1,6 @@
 package findings
 
-import (
-	"fmt"
-
-	"gputax/profiles"
-)
+import "gputax/profiles"
 
 // tinyBytes is the size up to which a copy is nearly all latency: 16 KiB take
 // under 3 us at the 6 GB/s of a pageable copy, and starting one takes 5 us or
@@ -83,7 +79,7 @@ func checkTinyCopies(a *analysis) []Finding {
 	}
 	e := a.evidence(list)
 	return []Finding{{
-		Title: fmt.Sprintf("%s of %s %s%s, which one would do", a.each(e.Count, "copies"), size(e.Bytes/e.Count), dir, e.where()),
+		Title: a.title("tiny copies "+dir+", which one would do", &e, true),
 		Price: price, Evidence: e,
 	}}
 }

@@ -36,7 +36,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	var minor []Finding
 	n := 0
 	for _, f := range r.Findings {
-		if f.Share < small {
+		if f.Share < small && f.Unpriced == "" {
 			minor = append(minor, f)
 			continue
 		}
@@ -47,7 +47,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		b.WriteString("No finding is worth 1% of it.\n\n")
 	}
 	if len(minor) > 0 {
-		b.WriteString("## Under 1%, or without a price\n\n")
+		b.WriteString("## Under 1%\n\n")
 		for _, f := range minor {
 			fmt.Fprintf(&b, "- %s (`%s`, %s). %s\n", f.Title, f.Rule, f.price(), f.Advice)
 		}
@@ -84,17 +84,26 @@ func (f *Finding) write(b *strings.Builder, n int) {
 		likely = "likely: "
 	}
 	fmt.Fprintf(b, "## %d. %s%s\n\n%s (`%s`)\n\n", n, likely, f.Title, f.price(), f.Rule)
-	e := f.Evidence
-	fmt.Fprintf(b, "- Seen: %s", number(e.Count))
+	f.Evidence.write(b)
+	fmt.Fprintf(b, "- Do: %s\n\n", f.Advice)
+}
+
+func (e *Evidence) write(b *strings.Builder) {
+	b.WriteString("- Seen: ")
+	if e.Count > 0 {
+		b.WriteString(number(e.Count))
+	}
 	if len(e.Names) > 0 {
 		fmt.Fprintf(b, " of `%s`", strings.Join(shortNames(e.Names), "`, `"))
 	}
 	if e.Bytes > 0 {
 		fmt.Fprintf(b, ", %s", size(e.Bytes))
 	}
-	fmt.Fprintf(b, ", charged %s.", duration(e.Time))
+	if e.Count > 0 {
+		fmt.Fprintf(b, ", charged %s. ", duration(e.Time))
+	}
 	if e.Note != "" {
-		fmt.Fprintf(b, " %s%s.", strings.ToUpper(e.Note[:1]), e.Note[1:])
+		fmt.Fprintf(b, "%s%s.", strings.ToUpper(e.Note[:1]), e.Note[1:])
 	}
 	b.WriteString("\n")
 	for _, p := range e.Places {
@@ -107,7 +116,6 @@ func (f *Finding) write(b *strings.Builder, n int) {
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(b, "- Do: %s\n\n", f.Advice)
 }
 
 // price is a finding's price in words.
