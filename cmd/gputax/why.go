@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -32,7 +33,9 @@ profile, and shows the change in every phase and, with CPU profiles (cpu.pb.gz
 beside the files, or -cpu-old and -cpu-new), in every host function. It names a
 culprit only where that comes to 70% to 130% of the difference.
 
-  gputax why old/bench.txt new/bench.txt`
+  gputax why old/bench.txt new/bench.txt
+
+docs/why.md says how both work. -story writes docs/paradox.md.`
 
 // whyFlags is what gputax why was asked for.
 type whyFlags struct {
@@ -72,12 +75,19 @@ func whyCommand(ctx context.Context, stdout, stderr io.Writer, args []string) er
 	f.StringVar(&o.results.newCPU, "cpu-new", "", "CPU profile of the new results, a `file`")
 	f.StringVar(&o.out.format, "format", "text", "text, markdown or json")
 	f.BoolVar(&o.out.ascii, "ascii", false, "bars without block characters")
+	docs := f.String("story", "", "write paradox.md in this `directory` of documents; with -device, run its ablations there first")
 	rest, err := parseArgs(f, "FROM TO", whyAbout, stdout, args)
 	if err != nil {
 		return err
 	}
 	if err := o.check(); err != nil {
 		return err
+	}
+	if *docs != "" {
+		if !isSet(f, "device") {
+			o.device = ""
+		}
+		return whyStory(ctx, stdout, stderr, *docs, o.device)
 	}
 	if len(rest) != 2 {
 		return fmt.Errorf("want FROM and TO, got %d arguments; gputax why -h shows what they can be", len(rest))
@@ -92,6 +102,12 @@ func whyCommand(ctx context.Context, stdout, stderr io.Writer, args []string) er
 		return fmt.Errorf("%s is a file, and %s is none; give two files or two variants", to, from)
 	}
 	return whyVariants(ctx, stdout, stderr, o, from, to)
+}
+
+// isSet says whether a flag was given.
+func isSet(f *flag.FlagSet, name string) (set bool) {
+	f.Visit(func(g *flag.Flag) { set = set || g.Name == name })
+	return set
 }
 
 // exists says whether there is a file or a directory of that name.
