@@ -48,13 +48,23 @@ func sortLog[T any](l *Log[T], start func(*T) int64) (became []int32) {
 	slices.SortStableFunc(order, func(a, b int32) int {
 		return cmp.Compare(start(l.At(int(a))), start(l.At(int(b))))
 	})
-	var out Log[T]
 	became = make([]int32, l.Len())
 	for to, from := range order {
-		out.Add(*l.At(int(from)))
 		became[from] = int32(to)
 	}
-	*l = out
+	for i := range order { // each cycle in place: a second log would double the memory
+		first := *l.At(i)
+		for to := i; ; {
+			from := int(order[to])
+			order[to] = int32(to)
+			if from == i {
+				*l.At(to) = first
+				break
+			}
+			*l.At(to) = *l.At(from)
+			to = from
+		}
+	}
 	return became
 }
 

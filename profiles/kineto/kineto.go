@@ -35,6 +35,22 @@ type Options struct {
 // gzipMagic is what every gzip file begins with.
 var gzipMagic = []byte{0x1f, 0x8b}
 
+// Is says whether a file that begins with head may be a trace: JSON, gzipped or
+// not.
+func Is(head []byte) bool {
+	if bytes.HasPrefix(head, gzipMagic) {
+		z, err := gzip.NewReader(bytes.NewReader(head))
+		if err != nil {
+			return false
+		}
+		plain := make([]byte, 64)
+		n, _ := io.ReadFull(z, plain) // the head of a file ends early
+		head = plain[:n]
+	}
+	head = bytes.TrimLeft(head, " \t\r\n")
+	return len(head) > 0 && (head[0] == '{' || head[0] == '[')
+}
+
 // ReadFile is Read of a file.
 func ReadFile(path string, opt Options) (*profiles.Recording, error) {
 	f, err := os.Open(path)

@@ -235,3 +235,17 @@ func TestStacks(t *testing.T) {
 		t.Error("call sites are said to be unseen")
 	}
 }
+
+func TestIs(t *testing.T) {
+	for _, c := range []struct {
+		head string
+		want bool
+	}{
+		{trace()[:100], true}, {"[\n{}", true}, {zipped(trace())[:200], true}, {"", false}, {"BenchmarkX 1 2 ns/op", false},
+		{"SQLite format 3\x00", false}, {"\x1f\x8b", false}, {zipped("BenchmarkX 1 2 ns/op"), false}, {"goos: linux\n{", false},
+	} {
+		if got := Is([]byte(c.head)); got != c.want {
+			t.Errorf("%.20q: %v", c.head, got)
+		}
+	}
+}

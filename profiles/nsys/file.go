@@ -17,8 +17,11 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Magic is what every sqlite file begins with.
-const Magic = "SQLite format 3\x00"
+// magic is what every sqlite file begins with.
+const magic = "SQLite format 3\x00"
+
+// Is says whether a file that begins with head may be an export.
+func Is(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 
 // file is an open export.
 type file struct {
@@ -93,7 +96,7 @@ func checkHeader(path string) error {
 		return errors.New("the file is empty")
 	}
 	head := make([]byte, 100)
-	if _, err := io.ReadFull(f, head); err != nil || !bytes.HasPrefix(head, []byte(Magic)) {
+	if _, err := io.ReadFull(f, head); err != nil || !Is(head) {
 		return errors.New("no sqlite file; nsys export --type sqlite REPORT.nsys-rep makes one of a report")
 	}
 	pageSize := int64(binary.BigEndian.Uint16(head[16:]))

@@ -259,3 +259,13 @@ func TestAllocationSizes(t *testing.T) {
 		t.Errorf("%d allocations", got)
 	}
 }
+
+func TestIs(t *testing.T) {
+	whole, err := os.ReadFile(export(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !Is(whole[:100]) || Is([]byte("SQLite format 3")) || Is(nil) || Is([]byte("{}")) {
+		t.Error("sqlite is not told by its first bytes")
+	}
+}
