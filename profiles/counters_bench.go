@@ -28,7 +28,8 @@ type BenchOptions struct {
 // WriteBench writes the recording in Go benchmark format, so that what compares
 // results compares recordings: a BenchmarkStep result a step, with its counters
 // and times, and a BenchmarkOp result a step for every kernel and copy, with
-// its mean time. Without steps, the whole is one result, BenchmarkRun.
+// its mean time. Without steps, the whole is one result, BenchmarkRun. Counters
+// are announced as exact where they are the same in every step.
 func (r *Recording) WriteBench(w io.Writer, opt BenchOptions) error {
 	if err := r.CheckValid(); err != nil {
 		return err
@@ -55,6 +56,7 @@ type benchWriter struct {
 	out    *bufio.Writer
 	suffix string
 	units  map[string]bool // that were announced
+	varies map[string]bool // units in which steps differ
 }
 
 // metric is one number of a result.
@@ -82,7 +84,7 @@ func (b *benchWriter) result(name string, iters int, metrics []metric) {
 		}
 		b.units[m.unit] = true
 		fmt.Fprintf(b.out, "Unit %s better=lower", m.unit)
-		if !strings.HasSuffix(m.unit, "ns/op") || strings.HasPrefix(m.unit, "sim-") {
+		if exact := !strings.HasSuffix(m.unit, "ns/op") || strings.HasPrefix(m.unit, "sim-"); exact && !b.varies[m.unit] {
 			b.out.WriteString(" assume=exact")
 		}
 		b.out.WriteString("\n")
@@ -103,10 +105,18 @@ func (b *benchWriter) steps() {
 		return
 	}
 	phases := b.phasesByStep()
-	for i, s := range r.StepTotals() {
-		if i >= b.opt.Skip {
-			b.result("Step", 1, b.metrics(s, phases[i]))
+	var results [][]metric
+	for i, s := range r.StepTotals()[b.opt.Skip:] {
+		results = append(results, b.metrics(s, phases[b.opt.Skip+i]))
+	}
+	b.varies = map[string]bool{}
+	for _, metrics := range results {
+		for i, m := range metrics {
+			b.varies[m.unit] = b.varies[m.unit] || m != results[0][i]
 		}
+	}
+	for _, metrics := range results {
+		b.result("Step", 1, metrics)
 	}
 }
 
