@@ -1,9 +1,6 @@
 package bench
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // CompareOptions say how sure a comparison must be. The zero value has the
 // defaults.
@@ -70,15 +67,15 @@ func (o *CompareOptions) margin() float64 {
 // check refuses nonsense, and returns options whose units are in base units.
 func (o CompareOptions) check() (CompareOptions, error) {
 	if a := o.alpha(); !(a > 0 && a < 1) {
-		return o, fmt.Errorf("compare: alpha %v: want a chance above 0 and below 1", a)
+		return o, fmt.Errorf("alpha %v: want a chance above 0 and below 1", a)
 	}
 	if o.Margin > 1 || o.Margin != o.Margin {
-		return o, fmt.Errorf("compare: margin %v: want a part of the minimum effect, at most 1", o.Margin)
+		return o, fmt.Errorf("margin %v: want a part of the minimum effect, at most 1", o.Margin)
 	}
 	effects := map[string]float64{}
 	for unit, e := range o.MinEffect {
 		if !(e >= 0 && e < 10) {
-			return o, fmt.Errorf("compare: minimum effect %v of unit %q: want a fraction such as 0.02", e, unit)
+			return o, fmt.Errorf("minimum effect %v of unit %q: want a fraction such as 0.02", e, unit)
 		}
 		effects[tidyUnit(unit)] = e
 	}
@@ -185,14 +182,17 @@ func Compare(old, new *Results, opt CompareOptions) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(old.check("old"), new.check("new")); err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
+	if err := old.check("old"); err != nil {
+		return nil, err
+	}
+	if err := new.check("new"); err != nil {
+		return nil, err
 	}
 	c := &Comparison{OldName: old.Name(), NewName: new.Name(), Alpha: opt.alpha(), Paired: opt.Paired,
 		Warnings: differences(&old.config, &new.config)}
 	j := &judge{old: old, new: new, opt: &opt, c: c}
 	if err := j.rows(); err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
+		return nil, err
 	}
 	j.decide()
 	for _, unit := range distinct(c.pick(func(r *Row) bool { return r.Verdict == RowUnjudged }), func(r *Row) string { return r.Written }) {

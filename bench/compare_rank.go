@@ -18,6 +18,8 @@ const (
 type rankTests struct {
 	u map[[2]int][]float64 // Mann-Whitney: P(U <= i) by sizes
 	w map[int][]float64    // signed ranks: P(T <= i) by size
+
+	space []float64 // of tiedTail, used again
 }
 
 // mannWhitney is the chance of y being this much larger than x, or more, were
@@ -48,7 +50,7 @@ func (t *rankTests) uTail(ties []int, n, m, twoU int) float64 {
 	case len(ties) == n+m && n <= exactSize && m <= exactSize:
 		return t.uTable(n, m)[twoU/2]
 	case n <= exactTiedSize && m <= exactTiedSize:
-		return tiedTail(ties, n, twoU)
+		return t.tiedTail(ties, n, twoU)
 	}
 	total := float64(n + m)
 	tied := 0.0
@@ -128,7 +130,7 @@ func (t *rankTests) uTable(n, m int) []float64 {
 
 // tiedTail is P(2U <= twoU) where n values are drawn from all, ties[i] of
 // which share the i-th rank: it counts the draws, rank by rank.
-func tiedTail(ties []int, n, twoU int) float64 {
+func (t *rankTests) tiedTail(ties []int, n, twoU int) float64 {
 	total := 0
 	for _, tie := range ties {
 		total += tie
@@ -137,9 +139,9 @@ func tiedTail(ties []int, n, twoU int) float64 {
 	// arrays are as long as u has become.
 	ways := make([][]float64, n+1)
 	ways[0] = []float64{1}
-	space := make([]float64, (n+1)*(twoU+1))
+	t.space = slices.Grow(t.space[:0], n*(twoU+1))
 	for k := 1; k <= n; k++ {
-		ways[k] = space[k*(twoU+1) : k*(twoU+1) : (k+1)*(twoU+1)]
+		ways[k] = t.space[(k-1)*(twoU+1) : (k-1)*(twoU+1) : k*(twoU+1)]
 	}
 	seen := 0
 	for _, tie := range ties {

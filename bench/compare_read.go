@@ -269,15 +269,15 @@ func tidyResult(res *benchfmt.Result) error {
 		return errors.New("a benchmark without a name")
 	}
 	if res.Iters <= 0 {
-		return fmt.Errorf("Benchmark%s: %d iterations", res.Name, res.Iters)
+		return fmt.Errorf("benchmark %s: %d iterations", res.Name, res.Iters)
 	}
 	if len(res.Values) == 0 {
-		return fmt.Errorf("Benchmark%s: no measurements", res.Name)
+		return fmt.Errorf("benchmark %s: no measurements", res.Name)
 	}
 	for i := range res.Values {
 		v := &res.Values[i]
 		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
-			return fmt.Errorf("Benchmark%s: %v %s is not a number to compare", res.Name, v.Value, v.Unit)
+			return fmt.Errorf("benchmark %s: %v %s is not a number to compare", res.Name, v.Value, v.Unit)
 		}
 		// The reader leaves the unit of a zero as it is; Add takes any.
 		if unit, factor := tidyFactor(v.Unit); unit != v.Unit {
@@ -286,7 +286,7 @@ func tidyResult(res *benchfmt.Result) error {
 		}
 		for _, w := range res.Values[:i] {
 			if w.Unit == v.Unit {
-				return fmt.Errorf("Benchmark%s: two values in %s in one result", res.Name, v.Unit)
+				return fmt.Errorf("benchmark %s: two values in %s in one result", res.Name, v.Unit)
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func leastP(n, m int, paired bool) float64 {
 // taken; x and y are the same values sorted.
 func (j *judge) timedRow(r Row, a, b []float64, x, y *benchmath.Sample) error {
 	if j.opt.Paired && len(a) != len(b) {
-		return fmt.Errorf("Benchmark%s has %d samples in old and %d in new in %s: they cannot be paired", r.Benchmark, len(a), len(b), r.Unit)
+		return fmt.Errorf("benchmark %s has %d samples in old and %d in new in %s: they cannot be paired", r.Benchmark, len(a), len(b), r.Unit)
 	}
 	if r.Better == NoDirection {
 		r.Verdict, r.Effect = RowUnjudged, Interval{math.NaN(), math.NaN()}
@@ -42,7 +42,7 @@ func (j *judge) timedRow(r Row, a, b []float64, x, y *benchmath.Sample) error {
 		return nil
 	}
 	if x.Values[0] < 0 || y.Values[0] < 0 {
-		return fmt.Errorf("Benchmark%s has a sample below zero in %s: a relative change then means nothing; leave the unit out", r.Benchmark, r.Unit)
+		return fmt.Errorf("benchmark %s has a sample below zero in %s: a relative change then means nothing; leave the unit out", r.Benchmark, r.Unit)
 	}
 	j.add(r)
 	row := &j.c.Rows[len(j.c.Rows)-1]
@@ -240,6 +240,7 @@ func (j *judge) decide() {
 		ps = append(ps, &c.Rows[i].PAdjusted)
 	}
 	holm(ps)
+	j.warnUneven()
 	for _, i := range j.timed {
 		r := &c.Rows[i]
 		if leastP(r.Old.N, r.New.N, c.Paired) >= c.Alpha/float64(c.Timed) {
@@ -256,6 +257,28 @@ func (j *judge) decide() {
 		default:
 			r.Need = stillNeeded(r)
 		}
+	}
+}
+
+// warnUneven warns of rows that have more samples on one side: a run that was
+// cut short still makes a sound test, but may not be what was meant.
+func (j *judge) warnUneven() {
+	var first *Row
+	n := 0
+	for _, i := range j.timed {
+		if r := &j.c.Rows[i]; r.Old.N != r.New.N {
+			if n++; first == nil {
+				first = r
+			}
+		}
+	}
+	if n > 0 {
+		have := "have"
+		if n == 1 {
+			have = "has"
+		}
+		j.c.Warnings = append(j.c.Warnings, fmt.Errorf("%s %s more samples on one side, such as %d and %d of %s in %s: was a run cut short?",
+			count(n, "row"), have, first.Old.N, first.New.N, first.Benchmark, first.Unit))
 	}
 }
 

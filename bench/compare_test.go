@@ -166,8 +166,8 @@ func TestCompareRefuses(t *testing.T) {
 		{"effect", good, good, bench.CompareOptions{MinEffect: map[string]float64{"ns/op": -0.1}}, `minimum effect -0.1 of unit "ns/op"`},
 		{"margin", good, good, bench.CompareOptions{Margin: 2}, "margin 2"},
 		{"two directions", directions, lower, bench.CompareOptions{}, "unit sec/op: better=higher in one place and better=lower in another"},
-		{"no pairs", good, readText(t, samples("A", "ns/op", 1)), bench.CompareOptions{Paired: true}, "BenchmarkA has 2 samples in old and 1 in new"},
-		{"below zero", good, readText(t, samples("A", "ns/op", 1, -2)), bench.CompareOptions{}, "BenchmarkA has a sample below zero"},
+		{"no pairs", good, readText(t, samples("A", "ns/op", 1)), bench.CompareOptions{Paired: true}, "benchmark A has 2 samples in old and 1 in new"},
+		{"below zero", good, readText(t, samples("A", "ns/op", 1, -2)), bench.CompareOptions{}, "benchmark A has a sample below zero"},
 	} {
 		if _, err := bench.Compare(c.old, c.new, c.opt); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)

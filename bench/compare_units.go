@@ -57,7 +57,7 @@ func (r *Results) addMetadata(m *benchfmt.UnitMetadata) error {
 		return nil
 	}
 	if m.Key == "better" || m.Key == "assume" {
-		return fmt.Errorf("Unit %s: %s=%s is not known; want better=lower|higher, assume=exact|nothing", m.OrigUnit, m.Key, m.Value)
+		return fmt.Errorf("unit %s: %s=%s is not known; want better=lower|higher, assume=exact|nothing", m.OrigUnit, m.Key, m.Value)
 	}
 	return nil
 }
