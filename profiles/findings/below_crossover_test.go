@@ -34,7 +34,7 @@ func TestBelowCrossover(t *testing.T) {
 	})
 	b := newBuilder()
 	phase(100, 1)(b)
-	if r := Run(b.recording(t), nil); !skips(r, belowCrossover, "no device profile") {
+	if r := Run(b.recording(t), nil); !skips(r, belowCrossover, "needs a device profile") {
 		t.Errorf("without a profile: %+v", r.Skipped)
 	}
 }

@@ -17,6 +17,7 @@ var collateReallocates = Rule{
 	Pricing:   "the time the device was idle meanwhile, less that of copying the bytes once",
 	Advice:    "Allocate the batch's arrays once and copy every item into its place.",
 	Needs:     []profiles.Knowledge{profiles.PhaseNames},
+	OnHost:    true,
 	check:     checkCollate,
 }
 

@@ -18,6 +18,7 @@ var duplicateComputation = Rule{
 	Pricing:   "the repeated launches and their kernels",
 	Advice:    "Compute it once and keep the result; look for the same block twice.",
 	Needs:     []profiles.Knowledge{profiles.Contents, profiles.StepBounds},
+	OnHost:    true,
 	check:     checkDuplicates,
 }
 

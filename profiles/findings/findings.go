@@ -86,7 +86,10 @@ type Rule struct {
 	Needs     []profiles.Knowledge
 	// NeedsProfile says that the rule cannot look without a device profile.
 	NeedsProfile bool
-	check        func(*analysis) []Finding
+	// OnHost says that it also makes sense where kernels run on the host's own
+	// CPU, and launches, copies and waits are plain calls.
+	OnHost bool
+	check  func(*analysis) []Finding
 }
 
 // least is the smallest share of the window that is worth a line: under a
@@ -126,15 +129,21 @@ func Run(rec *profiles.Recording, p *sim.Profile) *Report {
 	return r
 }
 
+// onHost is the source of recordings whose kernels ran on the CPU.
+const onHost = "host"
+
 // cannot says why a rule cannot look; "" where it can.
 func (a *analysis) cannot(rule Rule) string {
+	if a.rec.Source.Name == onHost && !rule.OnHost {
+		return "kernels ran on the host's own CPU: nothing is launched, copied or waited for there"
+	}
 	for _, k := range rule.Needs {
 		if why, unseen := a.rec.Source.Unseen[k]; unseen {
 			return cmp.Or(why, "the source does not see it")
 		}
 	}
 	if rule.NeedsProfile && a.p == nil {
-		return "no device profile to price it by; give one with -device-profile"
+		return "it needs a device profile to price by, and none was given"
 	}
 	return ""
 }

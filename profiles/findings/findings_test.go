@@ -113,6 +113,21 @@ func TestNothing(t *testing.T) {
 	}
 }
 
+// Where kernels run on the CPU most rules have nothing to say.
+func TestOnHost(t *testing.T) {
+	b := story()
+	b.rec.Source.Name = onHost
+	r := Run(b.recording(t), nil)
+	for _, rule := range Rules {
+		if finding(r, rule) != nil && !rule.OnHost {
+			t.Errorf("%s fired", rule.Name)
+		}
+		if skips(r, rule, "own CPU") == rule.OnHost {
+			t.Errorf("%s: skipped %v, and on the host %v", rule.Name, !rule.OnHost, rule.OnHost)
+		}
+	}
+}
+
 // docs/findings.md is the table of rules.
 func TestDocument(t *testing.T) {
 	var b strings.Builder
@@ -124,6 +139,9 @@ func TestDocument(t *testing.T) {
 		}
 		if r.NeedsProfile {
 			needs = append(needs, "a device profile")
+		}
+		if !r.OnHost {
+			needs = append(needs, "a GPU")
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.Name, r.About, r.Threshold, r.Pricing, r.Advice, strings.Join(needs, ", "))
 	}

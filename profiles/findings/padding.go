@@ -17,6 +17,7 @@ var padding = Rule{
 	Pricing: "the masked share of the phase's kernels; where these take less than starting them, all that the phase does on the device, " +
 		"less one copy of the useful bytes and one launch a step",
 	Advice: "Lay the items out one after the other with their lengths, in one array, for one kernel; at this size a plain loop on the host may do.",
+	OnHost: true,
 	check:  checkPadding,
 }
 

@@ -9,6 +9,7 @@ var repeatedUpload = Rule{
 	Pricing:   "all of them but the first of each content",
 	Advice:    "Upload it once, before the loop, and keep the buffer.",
 	Needs:     []profiles.Knowledge{profiles.Contents},
+	OnHost:    true,
 	check:     checkRepeatedUpload,
 }
 
