@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -20,6 +21,10 @@ type ExplainOptions struct {
 	// the time of its ops.
 	OldCPU, NewCPU *profile.Profile
 }
+
+// ErrNoTime is the error of a benchmark whose two sides have no unit of time in
+// common.
+var ErrNoTime = errors.New("the two sides have no time in common, ns/op or sim-ns/op")
 
 // The share of a difference that must be explained before a culprit is named,
 // and the most that may be: above, what was counted overlaps with other work.
@@ -92,7 +97,10 @@ func Explain(old, new *Results, name string, opt ExplainOptions) (*Explanation, 
 	x.Noise = x.Delta == 0 || !Exact(unit) && withinRanges(before, after)
 	x.phases(old, new)
 	x.events(old, new, opt.Prices)
-	if opt.OldCPU != nil {
+	switch {
+	case opt.OldCPU != nil && unit == "sim-ns/op":
+		x.Warnings = append(x.Warnings, "the time is simulated: CPU profiles, which are of real time, say nothing about it")
+	case opt.OldCPU != nil:
 		if err := x.functions(opt.OldCPU, opt.NewCPU); err != nil {
 			return nil, fmt.Errorf("bench: explain %s: %w", name, err)
 		}
@@ -113,7 +121,7 @@ func timeOf(old, new *Results, name string) (string, error) {
 			return "", fmt.Errorf("bench: explain: %s has no benchmark %s", sideName(side), name)
 		}
 	}
-	return "", fmt.Errorf("bench: explain %s: the two sides have no time in common, ns/op or sim-ns/op", name)
+	return "", fmt.Errorf("bench: explain %s: %w", name, ErrNoTime)
 }
 
 func sideName(r *Results) string {

@@ -33,8 +33,8 @@ func ExampleAblate() {
 	// none switched -> all switched
 	// 5.00 ms -> 41.0 ms: 36.0 ms more (8.20x)
 	//
-	//   cost      cpu -> gpu  +20.0 ms   56%  ####################
-	//   copies    1 -> 9      +16.0 ms   44%  ################
+	//   cost      cpu -> gpu  +20.0 ms   56%  ###################
+	//   copies    1 -> 9      +16.0 ms   44%  ###############
 	//   together              +36.0 ms  100%
 	//
 	// Two switched together, beyond each by itself (half is in the share of each):

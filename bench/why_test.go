@@ -188,6 +188,10 @@ func TestExplainFunctions(t *testing.T) {
 	if x.Culprit != "collate" || math.Abs(x.FunctionsExplained-0.9) > 1e-9 || len(x.Functions) != 3 {
 		t.Errorf("%q is the culprit, %g explained: %s", x.Culprit, x.FunctionsExplained, x.Verdict)
 	}
+	x = explain(t, side(t, "100 sim-ns/op"), side(t, "300 sim-ns/op"), bench.ExplainOptions{OldCPU: old, NewCPU: new})
+	if x.Functions != nil || len(x.Warnings) != 1 {
+		t.Errorf("simulated time in functions: %+v", x)
+	}
 	// Events that explain enough come first; too little of both names none.
 	x = explain(t, side(t, "100 ns/op"), side(t, "300 ns/op 20 launches/op"), bench.ExplainOptions{Prices: &prices, OldCPU: old, NewCPU: new})
 	if x.Culprit != "kernel launches" {

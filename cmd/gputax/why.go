@@ -34,6 +34,11 @@ beside the files, or -cpu-old and -cpu-new), in every host function. It names a
 culprit only where that comes to 70% to 130% of the difference.
 
   gputax why old/bench.txt new/bench.txt
+  gputax why before.json.gz after.json.gz   traces of torch.profiler, or nsys exports
+
+Two commits: builds and runs their benchmarks, and does the same.
+
+  gputax why -base main -bench 'Epoch/./device=sim'
 
 docs/why.md says how both work. -story writes docs/paradox.md.`
 
@@ -47,6 +52,7 @@ type whyFlags struct {
 	per       time.Duration
 	seed      uint64
 	results   resultsFlags
+	commits   commitsFlags
 	out       reportFlags
 }
 
@@ -75,6 +81,11 @@ func whyCommand(ctx context.Context, stdout, stderr io.Writer, args []string) er
 	f.StringVar(&o.results.newCPU, "cpu-new", "", "CPU profile of the new results, a `file`")
 	f.StringVar(&o.out.format, "format", "text", "text, markdown or json")
 	f.BoolVar(&o.out.ascii, "ascii", false, "bars without block characters")
+	o.results.imports.register(f)
+	f.StringVar(&o.commits.base, "base", "", "explain what changed since this `commit`, instead of FROM TO")
+	f.StringVar(&o.commits.head, "head", "", "until this `commit` (default the working tree, with what is not committed)")
+	f.StringVar(&o.commits.bench, "bench", ".", "of commits, the benchmarks that match this `regexp`, as go test -bench takes it")
+	f.StringVar(&o.commits.packages, "pkg", "./bench", "of commits, the benchmarks of these packages (comma-separated `list`)")
 	docs := f.String("story", "", "write paradox.md in this `directory` of documents; with -device, run its ablations there first")
 	rest, err := parseArgs(f, "FROM TO", whyAbout, stdout, args)
 	if err != nil {
@@ -88,6 +99,12 @@ func whyCommand(ctx context.Context, stdout, stderr io.Writer, args []string) er
 			o.device = ""
 		}
 		return whyStory(ctx, stdout, stderr, *docs, o.device)
+	}
+	if o.commits.base != "" {
+		if len(rest) > 0 {
+			return fmt.Errorf("-base %s stands for FROM and TO; what is %q?", o.commits.base, strings.Join(rest, " "))
+		}
+		return whyCommits(ctx, stdout, stderr, o)
 	}
 	if len(rest) != 2 {
 		return fmt.Errorf("want FROM and TO, got %d arguments; gputax why -h shows what they can be", len(rest))

@@ -26,6 +26,7 @@ type resultsFlags struct {
 	top            int
 	profile        string // prices, where the device's name does not say
 	oldCPU, newCPU string
+	beside         bool // the CPU profiles were found, not named
 }
 
 // whyFiles explains the differences between two files of results by what was
@@ -41,6 +42,7 @@ func whyFiles(stdout, stderr io.Writer, o resultsFlags, out reportFlags, from, t
 	}
 	if o.oldCPU == "" && o.newCPU == "" {
 		o.oldCPU, o.newCPU = besides(from, to)
+		o.beside = true
 	}
 	return whyResults(stdout, stderr, o, out, old, new)
 }
@@ -108,7 +110,7 @@ func common(stderr io.Writer, pattern string, old, new *bench.Results) ([]string
 	if err != nil {
 		return nil, fmt.Errorf("-run %q: %w", pattern, err)
 	}
-	var names []string
+	var names, gone []string
 	there := new.Benchmarks()
 	for _, name := range old.Benchmarks() {
 		switch {
@@ -116,11 +118,14 @@ func common(stderr io.Writer, pattern string, old, new *bench.Results) ([]string
 		case slices.Contains(there, name):
 			names = append(names, name)
 		default:
-			fmt.Fprintf(stderr, "%s is only in %s\n", name, old.Name())
+			gone = append(gone, name)
 		}
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("no benchmark that matches -run %q is in both %s and %s", pattern, old.Name(), new.Name())
+	}
+	for _, name := range gone {
+		fmt.Fprintf(stderr, "%s is only in %s\n", name, old.Name())
 	}
 	return names, nil
 }
@@ -140,6 +145,9 @@ func explainNames(old, new *bench.Results, names []string, o resultsFlags) ([]*b
 		}
 		opt.Prices = prices
 		x, err := bench.Explain(old, new, name, opt)
+		if errors.Is(err, bench.ErrNoTime) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +162,7 @@ func explainNames(old, new *bench.Results, names []string, o resultsFlags) ([]*b
 // readProfiles reads the CPU profiles, which are of one benchmark.
 func readProfiles(o resultsFlags, benchmarks int) (opt bench.ExplainOptions, err error) {
 	switch {
-	case o.oldCPU == "" && o.newCPU == "":
+	case o.oldCPU == "" && o.newCPU == "", o.beside && benchmarks > 1:
 		return opt, nil
 	case o.oldCPU == "" || o.newCPU == "":
 		return opt, errors.New("-cpu-old and -cpu-new go together")
