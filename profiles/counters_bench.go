@@ -23,6 +23,9 @@ type BenchOptions struct {
 	// that are fit to be reported; those of a virtual clock are, and those of
 	// imported recordings are all there is.
 	Times bool
+	// NoOps leaves out the results of kernels and copies, which other code would
+	// not have by the same names.
+	NoOps bool
 }
 
 // WriteBench writes the recording in Go benchmark format, so that what compares
@@ -43,7 +46,7 @@ func (r *Recording) WriteBench(w io.Writer, opt BenchOptions) error {
 		b.suffix += "/" + opt.Labels
 	}
 	b.steps()
-	if opt.Times && r.Knows(DeviceTimes) {
+	if opt.Times && !opt.NoOps && r.Knows(DeviceTimes) {
 		b.ops()
 	}
 	return b.out.Flush()

@@ -19,24 +19,28 @@ import (
 
 const compareAbout = `Compares benchmark results, any producer's in Go benchmark format, and judges
 them: times by statistics, exact counters by equality. OLD and NEW are files,
-directories with a bench.txt, patterns, or lists of those with commas.
+directories with a bench.txt, patterns, or lists of those with commas. Traces of
+torch.profiler and exports of Nsight Systems are results too, one a step
+(docs/pytorch.md).
 
 It exits with 0 when nothing got worse, 1 on a regression, and 2 on an error or
 where there are too few samples to tell. docs/compare.md says what counts.
 
   gputax compare old.txt new.txt
   gputax compare -min-effect 5% -unit ns/op old.txt new.txt
-  gputax compare -format markdown 'old/*.txt' 'new/*.txt'`
+  gputax compare -format markdown 'old/*.txt' 'new/*.txt'
+  gputax compare -skip 1 before.json.gz after.json.gz`
 
 // compareFlags are the flags of gputax compare.
 type compareFlags struct {
 	format, filter, units, accept string
 	old, new                      []string
 	opt                           bench.CompareOptions
+	imports                       importFlags
 }
 
 // compareCommand is gputax compare.
-func compareCommand(_ context.Context, stdout, _ io.Writer, args []string) error {
+func compareCommand(_ context.Context, stdout, stderr io.Writer, args []string) error {
 	c, err := parseCompare(stdout, args)
 	if err != nil {
 		return err
@@ -50,11 +54,12 @@ func compareCommand(_ context.Context, stdout, _ io.Writer, args []string) error
 			return err
 		}
 	}
-	old, err := readSide(c.old, filter)
+	c.imports.warn = stderr
+	old, err := readSide(c.old, filter, &c.imports)
 	if err != nil {
 		return fmt.Errorf("old: %w", err)
 	}
-	new, err := readSide(c.new, filter)
+	new, err := readSide(c.new, filter, &c.imports)
 	if err != nil {
 		return fmt.Errorf("new: %w", err)
 	}
@@ -95,6 +100,8 @@ func parseCompare(stdout io.Writer, args []string) (*compareFlags, error) {
 	f.StringVar(&c.units, "unit", "", "only these units (comma-separated `list`)")
 	f.Func("old", "another `file` of the old side; may be repeated", func(s string) error { c.old = append(c.old, s); return nil })
 	f.Func("new", "another `file` of the new side; may be repeated", func(s string) error { c.new = append(c.new, s); return nil })
+	c.imports.register(f)
+	c.imports.timesFlag(f)
 	rest, err := parseArgs(f, "OLD NEW", compareAbout, stdout, args)
 	if err != nil {
 		return nil, err

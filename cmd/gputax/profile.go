@@ -15,8 +15,6 @@ import (
 	"gputax/device/sim"
 	"gputax/profiles"
 	"gputax/profiles/findings"
-	"gputax/profiles/kineto"
-	"gputax/profiles/nsys"
 )
 
 const profileAbout = `Records one run of a variant, or reads a recording that another profiler made,
@@ -46,8 +44,7 @@ type profileFlags struct {
 	prices   string
 	nsys     string
 	kineto   string
-	step     string
-	skip     int
+	imports  importFlags
 	command  string // what the user typed
 }
 
@@ -66,8 +63,8 @@ func profileCommand(ctx context.Context, stdout, stderr io.Writer, args []string
 	f.StringVar(&o.prices, "device-profile", "", "price findings by this device profile, a `name` or FILE.json (default the device's own)")
 	f.StringVar(&o.nsys, "nsys", "", "read this export of Nsight Systems, a `file`, instead of running a variant")
 	f.StringVar(&o.kineto, "kineto", "", "read this trace of torch.profiler, a `file`, instead of running a variant")
-	f.StringVar(&o.step, "step", "", "of those, names of ranges that are steps match this `regexp` (default ProfilerStep#N and step N)")
-	f.IntVar(&o.skip, "skip", 0, "of those, the first `N` steps warm up, and are not in bench.txt")
+	o.imports.register(f)
+	o.imports.timesFlag(f)
 	rest, err := parseArgs(f, "VARIANT", profileAbout, stdout, args)
 	if err != nil {
 		return err
@@ -103,12 +100,10 @@ func (o *profileFlags) check(rest []string, stepsSet bool) error {
 		return errors.New("-full and -steps: want one of them")
 	case o.overhead < 0:
 		return fmt.Errorf("-overhead %d: want 0 or more", o.overhead)
-	case o.skip < 0:
-		return fmt.Errorf("-skip %d: want 0 or more", o.skip)
 	case len(rest) == 0 && (o.device != "" || len(o.set) > 0 || o.full || stepsSet):
 		return errors.New("-device, -set, -steps and -full are for a VARIANT; a file is read as it is")
-	case len(rest) == 1 && (o.step != "" || o.skip > 0):
-		return errors.New("-step and -skip are for -nsys and -kineto; a VARIANT knows its steps, and is warm")
+	case len(rest) == 1 && (o.imports.step != "" || o.imports.skip != 0 || o.imports.times):
+		return errors.New("-step, -skip and -times are for -nsys and -kineto; a VARIANT knows its steps, and is warm")
 	}
 	return nil
 }
@@ -123,21 +118,22 @@ func (o *profileFlags) record(ctx context.Context, rest []string, stderr io.Writ
 	if len(rest) == 1 {
 		return o.capture(ctx, rest[0], prices, newProgress(stderr, 3))
 	}
-	var rec *profiles.Recording
+	kind := kinetoTrace
 	if o.nsys != "" {
-		rec, err = nsys.ReadFile(o.nsys, nsys.Options{Step: o.step})
-	} else {
-		rec, err = kineto.ReadFile(o.kineto, kineto.Options{Step: o.step})
+		kind = nsysExport
 	}
+	rec, err := o.imports.read(o.nsys+o.kineto, kind)
 	if err != nil {
 		return nil, nil, err
 	}
-	rec.Config = append([]profiles.Setting{{Key: "made by", Value: o.command}}, rec.Config...)
-	if o.skip > 0 && o.skip >= len(rec.Steps) {
-		return nil, nil, fmt.Errorf("-skip %d: there are %d steps", o.skip, len(rec.Steps))
+	if known := o.imports.deviceProfile(); prices == nil && known != "" {
+		if prices, err = profiles.Device(known); err != nil {
+			return nil, nil, err
+		}
 	}
+	rec.Config = append([]profiles.Setting{{Key: "made by", Value: o.command}}, rec.Config...)
 	return &profiles.Folder{Recording: rec, Title: filepath.Base(o.nsys + o.kineto),
-		Bench: profiles.BenchOptions{Skip: o.skip, Times: true}}, prices, nil
+		Bench: profiles.BenchOptions{Skip: o.imports.skip, Times: o.imports.times}}, prices, nil
 }
 
 // pricing is the device profile that the user named; nil where none was.

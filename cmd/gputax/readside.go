@@ -16,17 +16,21 @@ import (
 type sideReader struct {
 	kind string
 	is   func(head []byte) bool // by a file's first bytes, up to 4 KiB
-	read func(side *bench.Results, path string) error
+	read func(side *bench.Results, path string, o *importFlags) error
 }
 
 // sideReaders are tried in order; the last takes every file.
 var sideReaders = []sideReader{
-	{"Go benchmark format", func([]byte) bool { return true }, (*bench.Results).ReadFile},
+	{nsysExport.name, nsysExport.is, nsysExport.side},
+	{kinetoTrace.name, kinetoTrace.is, kinetoTrace.side},
+	{"Go benchmark format", func([]byte) bool { return true }, func(side *bench.Results, path string, _ *importFlags) error {
+		return side.ReadFile(path)
+	}},
 }
 
 // readSide reads one side of a comparison. Each path is a file, a directory
 // that has a bench.txt, a pattern, or several of those between commas.
-func readSide(paths []string, filter *benchproc.Filter) (*bench.Results, error) {
+func readSide(paths []string, filter *benchproc.Filter, o *importFlags) (*bench.Results, error) {
 	files, err := expandPaths(paths)
 	if err != nil {
 		return nil, err
@@ -41,7 +45,7 @@ func readSide(paths []string, filter *benchproc.Filter) (*bench.Results, error) 
 			if !r.is(head) {
 				continue
 			}
-			if err := r.read(side, path); err != nil {
+			if err := r.read(side, path, o); err != nil {
 				return nil, err
 			}
 			break

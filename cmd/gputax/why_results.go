@@ -27,16 +27,18 @@ type resultsFlags struct {
 	profile        string // prices, where the device's name does not say
 	oldCPU, newCPU string
 	beside         bool // the CPU profiles were found, not named
+	imports        importFlags
 }
 
 // whyFiles explains the differences between two files of results by what was
 // counted.
 func whyFiles(stdout, stderr io.Writer, o resultsFlags, out reportFlags, from, to string) error {
-	old, err := bench.ReadFiles(from)
+	o.imports.warn, o.imports.times = stderr, true
+	old, err := readSide([]string{from}, nil, &o.imports)
 	if err != nil {
 		return err
 	}
-	new, err := bench.ReadFiles(to)
+	new, err := readSide([]string{to}, nil, &o.imports)
 	if err != nil {
 		return err
 	}
@@ -142,6 +144,9 @@ func explainNames(old, new *bench.Results, names []string, o resultsFlags) ([]*b
 		prices, note, err := pricesFor(deviceOf(name), o.profile)
 		if err != nil {
 			return nil, err
+		}
+		if own := o.imports.prices(); own != nil && o.profile == "" {
+			prices = own
 		}
 		opt.Prices = prices
 		x, err := bench.Explain(old, new, name, opt)

@@ -57,12 +57,13 @@ func open(path string) (*file, error) {
 	if err := d.RegisterFunction(rowFunc, &sqlite.FunctionImpl{NArgs: -1, VolatileArgs: true, Scalar: f.handOver}); err != nil {
 		return nil, err
 	}
-	if f.conn, err = d.Open(u.String()); err != nil {
-		return nil, explain(err)
-	}
-	if f.bulk, err = d.Open(u.String()); err != nil {
-		f.close()
-		return nil, explain(err)
+	for _, c := range []*driver.Conn{&f.conn, &f.bulk} {
+		conn, err := d.Open(u.String())
+		if err != nil {
+			f.close()
+			return nil, explain(err)
+		}
+		*c = conn
 	}
 	err = f.scan("select m.name, c.name from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table' and m.rootpage > 0",
 		func(v []driver.Value) error {
@@ -115,9 +116,10 @@ func (f *file) close() {
 	if f.lookup != nil {
 		f.lookup.Close()
 	}
-	f.conn.Close()
-	if f.bulk != nil {
-		f.bulk.Close()
+	for _, c := range []driver.Conn{f.conn, f.bulk} {
+		if c != nil {
+			c.Close()
+		}
 	}
 }
 
@@ -208,9 +210,11 @@ func (f *file) handOver(_ *sqlite.FunctionContext, row []driver.Value) (driver.V
 // string looks an id of StringIds up; "" where it is not there.
 func (f *file) string(id int64) (s string, err error) {
 	if f.lookup == nil {
-		if f.lookup, err = f.conn.Prepare("select value from StringIds where id = ?"); err != nil {
+		stmt, err := f.conn.Prepare("select value from StringIds where id = ?")
+		if err != nil {
 			return "", explain(err)
 		}
+		f.lookup = stmt
 	}
 	rows, err := f.lookup.(driver.StmtQueryContext).QueryContext(context.Background(), []driver.NamedValue{{Ordinal: 1, Value: id}})
 	if err != nil {
