@@ -197,3 +197,34 @@ func TestPprofStacks(t *testing.T) {
 	}
 	t.Error("no upload of the padded cost")
 }
+
+// Times of ops that overlap, of graphs and of what no call is known for.
+func TestPprofValues(t *testing.T) {
+	var out bytes.Buffer
+	r := handmade()
+	if err := r.WriteGPU(&out); err != nil {
+		t.Fatal(err)
+	}
+	p, err := profile.Parse(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	for _, s := range p.Sample {
+		for i, v := range s.Value {
+			got[p.SampleType[i].Type] += v
+		}
+	}
+	for name, want := range map[string]int64{
+		"launches": 7, "kernels": 3, "copies": 3, "syncs": 1, "wait_time": 1500, "graph_launches": 1,
+		"gpu_time":    1800 + 500 + 1000 + 300 + 400 + 100 + 10,
+		"launch_time": 700 + 300 + 400,
+		"queue_time":  (2500 - 2300) + (6600 - 6400), // the launch's and the graph's; the copy began inside its call
+		"transferred": 64 + 16 + 32 + 8,
+		"idle_time":   int64(r.Duration() - r.Busy()),
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %d, want %d", name, got[name], want)
+		}
+	}
+}

@@ -179,6 +179,9 @@ func TestCaptureOps(t *testing.T) {
 		if detail(5).Content != detail(7).Content || detail(5).Content == detail(8).Content || detail(5).Content == 0 {
 			t.Errorf("%s: twice on the same, then on its result: %x %x %x", dev.Name(), detail(5).Content, detail(7).Content, detail(8).Content)
 		}
+		if kernelContent(double, device.Args{device.Int(1)}) == kernelContent(double, device.Args{device.Int(2)}) {
+			t.Error("launches with other scalars have the same hash")
+		}
 		if detail(10).Content == detail(12).Content {
 			t.Errorf("%s: two replays, on other contents, have the same hash", dev.Name())
 		}
@@ -195,6 +198,33 @@ func TestCaptureOps(t *testing.T) {
 		if n := r.Ops.At(10); !n.InGraph || r.Names.Name(detail(10).Phase) != "captured" || detail(10).Site == 0 {
 			t.Errorf("%s: a node: %+v %+v", dev.Name(), n, detail(10))
 		}
+	}
+}
+
+// What was freed is let go.
+func TestTapForgets(t *testing.T) {
+	tap := tapped(host.New(), CaptureOptions{})
+	if err := run(device.NewRecorder(tap)); err != nil {
+		t.Fatal(err)
+	}
+	if len(tap.graphs) != 0 || len(tap.log.buffers) != 0 {
+		t.Errorf("%d graphs and %d buffers are kept", len(tap.graphs), len(tap.log.buffers))
+	}
+}
+
+// A call that fails is there, and is not counted.
+func TestCaptureFailedCall(t *testing.T) {
+	r, err := Capture(t.Context(), host.NewSize(100), CaptureOptions{}, func(rec *device.Recorder) error {
+		if _, err := rec.Alloc(101); !errors.Is(err, device.ErrOutOfMemory) {
+			t.Errorf("allocated: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Calls.Len() != 1 || r.Counters() != (device.Counters{}) || len(r.Warnings) != 0 {
+		t.Errorf("%d calls, counters %v, warnings %q", r.Calls.Len(), r.Counters(), r.Warnings)
 	}
 }
 
@@ -233,18 +263,28 @@ func TestCaptureMallocs(t *testing.T) {
 			kept = append(kept, make([]byte, 100))
 		}
 		r.HostWork(device.HostWork{Calls: 1})
+		r.Phase("recorded at length")
+		for range 2 * logChunk {
+			if err := r.Sync(0); err != nil {
+				return err
+			}
+		}
 		r.Phase("")
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]int64{}
+	got, bytes := map[string]int64{}, map[string]int64{}
 	for _, s := range r.Phases {
 		got[r.Names.Name(s.Name)] += s.Mallocs
+		bytes[r.Names.Name(s.Name)] += s.HeapBytes
 	}
-	if got["wasteful"] < 500 || got["wasteful"] > 600 || got["tidy"] > 50 || len(kept) != 500 {
-		t.Errorf("allocations by phase: %v", got)
+	if got["wasteful"] < 500 || got["wasteful"] > 600 || bytes["wasteful"] < 500*100 || got["tidy"] > 50 || len(kept) != 500 {
+		t.Errorf("allocations by phase: %v, %v", got, bytes)
+	}
+	if got["recorded at length"] > 100 || bytes["recorded at length"] > 100_000 {
+		t.Errorf("the recording's own are counted: %v, %v", got, bytes)
 	}
 }
 
@@ -308,7 +348,7 @@ func TestCaptureJoinsOps(t *testing.T) {
 		add(OpCopy, 16, 5) // the graph's second node, and first of all
 		add(OpKernel, 16, 4)
 		add(OpKernel, 8, 3)
-		add(OpMemset, 0, 2) // by an allocation
+		add(OpMemset, 8, 2) // by the launch, before it
 		add(OpKernel, -1, 1)
 	}
 	r, err := Capture(t.Context(), plain{host.New()}, CaptureOptions{Ops: src}, run)

@@ -232,3 +232,44 @@ func TestTraceGraph(t *testing.T) {
 		t.Errorf("%d arrows, want %d", flows, want)
 	}
 }
+
+// What does not fit is left out from some time on, and counted.
+func TestTraceLimit(t *testing.T) {
+	r, _ := capture(t, simulated(t), "cpu_loop", profiles.CaptureOptions{})
+	var out bytes.Buffer
+	left, err := r.WriteTrace(&out, 100)
+	if err != nil || left != r.Ops.Len()-100 {
+		t.Fatalf("%d of %d left out, error %v", left, r.Ops.Len(), err)
+	}
+	ops := 0
+	events, names := readTrace(t, out.Bytes())
+	for _, e := range events {
+		if name := names[row{*e.PID, *e.TID}]; e.Ph == "X" && (strings.HasPrefix(name, "stream") || strings.HasPrefix(name, "copies")) {
+			ops++
+		}
+	}
+	if ops != 100 || !strings.Contains(out.String(), fmt.Sprintf("%d ops at the end", left)) {
+		t.Errorf("%d ops are in it", ops)
+	}
+}
+
+// Counter tracks have the rates and the depth of the queue.
+func TestTraceCounters(t *testing.T) {
+	var out bytes.Buffer
+	if _, err := handmade().WriteTrace(&out, 0); err != nil {
+		t.Fatal(err)
+	}
+	most := map[string]float64{}
+	events, _ := readTrace(t, out.Bytes())
+	for _, e := range events {
+		if e.Ph == "C" {
+			most[*e.Name] = max(most[*e.Name], e.Args["value"].(float64))
+		}
+	}
+	// Points are 8 ns apart: one kernel in one is 125,000 a millisecond, and the
+	// graph's three nodes are issued together.
+	want := map[string]float64{"kernels a ms": 125_000, "bytes copied a ms": 64 * 125_000, "ops issued and not done": 3}
+	if fmt.Sprint(most) != fmt.Sprint(want) {
+		t.Errorf("at most %v, want %v", most, want)
+	}
+}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os/exec"
@@ -69,9 +68,7 @@ func profileCommand(ctx context.Context, stdout, stderr io.Writer, args []string
 	if err != nil {
 		return err
 	}
-	stepsSet := false
-	f.Visit(func(g *flag.Flag) { stepsSet = stepsSet || g.Name == "steps" })
-	if err := o.check(rest, stepsSet); err != nil {
+	if err := o.check(rest, isSet(f, "steps")); err != nil {
 		return err
 	}
 	folder, prices, err := o.record(ctx, rest, stderr)
