@@ -21,55 +21,57 @@ type script struct {
 	on    bool
 }
 
-func (s *script) note(call func(rec *device.Recorder) error) {
-	if s.on {
-		s.calls = append(s.calls, call)
-	}
-}
-
 func (s *script) Launch(st device.Stream, k *device.Kernel, args device.Args) error {
-	own := slices.Clone(args)
-	s.note(func(rec *device.Recorder) error {
-		if rec != nil {
-			return rec.Launch(st, k, own...)
-		}
-		return s.Device.Launch(st, k, own)
-	})
+	if s.on {
+		own := slices.Clone(args)
+		s.calls = append(s.calls, func(rec *device.Recorder) error {
+			if rec != nil {
+				return rec.Launch(st, k, own...)
+			}
+			return s.Device.Launch(st, k, own)
+		})
+	}
 	return s.Device.Launch(st, k, args)
 }
 
 func (s *script) Copy(c device.Copy) error {
-	s.note(func(rec *device.Recorder) error {
-		switch {
-		case rec == nil:
-			return s.Device.Copy(c)
-		case c.Mode != device.Pageable:
-			return fmt.Errorf("a copy of mode %d cannot be made again", c.Mode)
-		case c.Direction == device.HostToDevice:
-			return rec.Upload(c.Device, c.Host)
-		}
-		return rec.Download(c.Host, c.Device)
-	})
+	if s.on {
+		s.calls = append(s.calls, func(rec *device.Recorder) error {
+			switch {
+			case rec == nil:
+				return s.Device.Copy(c)
+			case c.Mode != device.Pageable:
+				return fmt.Errorf("a copy of mode %d cannot be made again", c.Mode)
+			case c.Direction == device.HostToDevice:
+				return rec.Upload(c.Device, c.Host)
+			}
+			return rec.Download(c.Host, c.Device)
+		})
+	}
 	return s.Device.Copy(c)
 }
 
 func (s *script) Sync(st device.Stream) error {
-	s.note(func(rec *device.Recorder) error {
-		if rec != nil {
-			return rec.Sync(st)
-		}
-		return s.Device.Sync(st)
-	})
+	if s.on {
+		s.calls = append(s.calls, func(rec *device.Recorder) error {
+			if rec != nil {
+				return rec.Sync(st)
+			}
+			return s.Device.Sync(st)
+		})
+	}
 	return s.Device.Sync(st)
 }
 
 func (s *script) EnterPhase(name string) {
-	s.note(func(rec *device.Recorder) error {
-		if rec != nil {
-			rec.Phase(name)
-		}
-		return nil
-	})
+	if s.on {
+		s.calls = append(s.calls, func(rec *device.Recorder) error {
+			if rec != nil {
+				rec.Phase(name)
+			}
+			return nil
+		})
+	}
 }
 
 func (s *script) EnterStep(int)       {}
