@@ -39,7 +39,7 @@ func (im *importer) enough() error {
 	}
 	switch {
 	case n[catRuntime] > 0:
-		return errors.New("kineto: the trace has calls of CUDA but nothing that the GPU did: CUPTI was not there or was refused (see torch.profiler's own warnings)")
+		return errors.New("kineto: the trace has calls of CUDA but nothing that the GPU did: no kernel ran in the steps it is of, or CUPTI was refused (torch.profiler warns of that)")
 	case all > 0:
 		return errors.New("kineto: the trace has nothing of a GPU: profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]")
 	}
