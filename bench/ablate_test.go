@@ -180,6 +180,59 @@ func TestSampledNearFull(t *testing.T) {
 	}
 }
 
+// An order and its reverse halve what two factors do together: where nothing
+// else interacts, they are enough, exact or measured.
+func TestAnOrderAndItsReverse(t *testing.T) {
+	run := func(_ context.Context, on []bool) (float64, error) {
+		v := 1000.0
+		for i, o := range on {
+			if o {
+				v += 100 * float64(i)
+			}
+			if o && on[(i+1)%len(on)] {
+				v += 10
+			}
+		}
+		return v, nil
+	}
+	for _, exact := range []bool{true, false} {
+		a, err := bench.Ablate(context.Background(), letters(9), run, bench.AblateOptions{Exact: exact, Permutations: 1, Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range letters(9) {
+			if got, want := shareOf(t, a, f.Name).NS, int64(100*i+10); got != want || a.Permutations != 2 {
+				t.Errorf("exact %v: %s has %d, want %d", exact, f.Name, got, want)
+			}
+		}
+	}
+}
+
+func TestCulprit(t *testing.T) {
+	share := bench.Share{NS: 80, Low: 70, High: 90, Fraction: 0.8}
+	for name, c := range map[string]struct {
+		change func(a *bench.Attribution)
+		want   bool
+	}{
+		"clear":                 {func(*bench.Attribution) {}, true},
+		"the difference is not": {func(a *bench.Attribution) { a.DeltaLow = -1 }, false},
+		"the share is not":      {func(a *bench.Attribution) { a.Shares[0].Low = -1 }, false},
+		"against it":            {func(a *bench.Attribution) { a.Shares[0].Fraction = -0.8 }, false},
+		"no difference":         {func(a *bench.Attribution) { a.Delta, a.DeltaLow, a.DeltaHigh = 0, 0, 0 }, false},
+		"no shares":             {func(a *bench.Attribution) { a.Shares = nil }, false},
+		"less": {func(a *bench.Attribution) {
+			a.Delta, a.DeltaLow, a.DeltaHigh = -100, -110, -90
+			a.Shares[0].NS, a.Shares[0].Low, a.Shares[0].High = -80, -90, -70
+		}, true},
+	} {
+		a := &bench.Attribution{Delta: 100, DeltaLow: 90, DeltaHigh: 110, Shares: []bench.Share{share}}
+		c.change(a)
+		if _, got := a.Culprit(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // The 95% intervals of measured shares hold the truth in at least 90% of
 // trials, with heavy tails and drift too.
 func TestIntervalsHold(t *testing.T) {

@@ -204,13 +204,11 @@ func TestExplainFunctions(t *testing.T) {
 }
 
 func TestExplanationReports(t *testing.T) {
-	sides := func(extra string) (*bench.Results, *bench.Results) {
-		return side(t, "1000000 sim-ns/op 100 launches/op 200000 sim-cost-ns/op 5 h2d-copies/op 5 pageable-copies/op 400 h2d-B/op"),
-			side(t, "1500000 sim-ns/op 45000 launches/op 690000 sim-cost-ns/op 4 sim-graph-ns/op 9 h2d-copies/op 5 pageable-copies/op 402 h2d-B/op"+extra)
-	}
-	old, new := sides("")
+	old := side(t, "1000000 sim-ns/op 100 launches/op 200000 sim-cost-ns/op 5 h2d-copies/op 5 pageable-copies/op 400 h2d-B/op")
+	new := side(t, "1500000 sim-ns/op 45000 launches/op 690000 sim-cost-ns/op 4 sim-graph-ns/op 9 h2d-copies/op 5 pageable-copies/op 402 h2d-B/op")
 	named := explain(t, old, new, bench.ExplainOptions{Prices: &prices})
-	unpriced := explain(t, old, new, bench.ExplainOptions{OldCPU: cpuProfile(1000, "collate", 200, "fill", 300), NewCPU: cpuProfile(1000, "collate", 900)})
+	unpriced := explain(t, side(t, "1000000 ns/op 100 launches/op 200000 cost-ns/op"), side(t, "1500000 ns/op 45000 launches/op 690000 cost-ns/op"),
+		bench.ExplainOptions{OldCPU: cpuProfile(1000, "collate", 200, "fill", 300), NewCPU: cpuProfile(1000, "collate", 900)})
 	same := explain(t, old, old, bench.ExplainOptions{Prices: &prices})
 	var text, md bytes.Buffer
 	for _, x := range []*bench.Explanation{named, unpriced, same} {
