@@ -1,7 +1,10 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"gputax/profiles"
@@ -20,10 +23,18 @@ var gpuGaps = Rule{
 	check:     checkGPUGaps,
 }
 
+// sortedParts is the keys of sums by gapPart, in an order that does not change.
+func sortedParts[V any](m map[gapPart]V) []gapPart {
+	return slices.SortedFunc(maps.Keys(m), func(x, y gapPart) int {
+		return cmp.Or(cmp.Compare(x.phase, y.phase), cmp.Compare(x.cause, y.cause))
+	})
+}
+
 func checkGPUGaps(a *analysis) []Finding {
 	var groups tallies[profiles.NameID]
 	var others [causes]int64
-	for part, sum := range a.longGaps {
+	for _, part := range sortedParts(a.longGaps) {
+		sum := a.longGaps[part]
 		if part.cause != working && part.cause != between {
 			others[part.cause] += sum.time
 			continue

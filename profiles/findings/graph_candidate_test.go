@@ -28,6 +28,16 @@ func TestGraphCandidate(t *testing.T) {
 				}
 			})
 		}, 0, 0},
+		{"not in every step", func(b *builder) {
+			b.steps(3, func(step int) {
+				if step != 1 {
+					for range 20 {
+						b.launch("k", 1_000)
+					}
+				}
+				b.sync()
+			})
+		}, 0, 0},
 		{"a graph already", func(b *builder) { b.steps(3, func(int) { b.graph(100, 1_000) }) }, 0, 0},
 		{"with copies between", func(b *builder) {
 			b.steps(3, func(int) {

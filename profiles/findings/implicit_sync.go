@@ -9,7 +9,7 @@ import (
 var implicitSync = Rule{
 	Name:      "implicit_sync",
 	About:     "uploads that make the host wait for the kernels before them, because they are pageable or blocking",
-	Threshold: "one a step",
+	Threshold: "one in every second step",
 	Pricing:   "the idle time that follows, up to the next call that waits for something else, and no more than the host waited: it would have been that far ahead",
 	Advice:    "Copy from pinned memory, asynchronously, into a second buffer, on a stream of its own if it is large.",
 	Needs:     []profiles.Knowledge{profiles.DeviceTimes},
@@ -18,7 +18,8 @@ var implicitSync = Rule{
 
 // afterWaits gives for every call that waited for kernels the idle time between
 // it and the next call that may wait, to visit: the host's part of it, for a
-// device with work queued has its gaps too. Calls that pass says may be passed.
+// device with work queued has its gaps too. Calls that pass names may wait, and
+// are passed.
 func (a *analysis) afterWaits(pass func(call int32) bool, visit func(call int32, waited, idle int64)) {
 	last, idle := int32(-1), int64(0)
 	end := func() {
@@ -38,6 +39,9 @@ func (a *analysis) afterWaits(pass func(call int32) bool, visit func(call int32,
 			continue
 		}
 		idle += t.idle
+		if op := a.opOf[i]; op >= 0 && a.p != nil {
+			idle += max(a.opTime[op].lead-ns(a.p.LaunchGap), 0)
+		}
 	}
 	end()
 }
@@ -75,7 +79,12 @@ func checkImplicitSync(a *analysis) []Finding {
 		t.add(a, upload, o.Name, o.Bytes, min(wait, idle))
 		waited[t] += wait
 	})
-	list := groups.perStep(a, 1)
+	var list []*tally
+	for _, t := range groups.all {
+		if 2*(t.seen+1) > a.stepCount() { // the first step has nothing to wait for
+			list = append(list, t)
+		}
+	}
 	if len(list) == 0 {
 		return nil
 	}

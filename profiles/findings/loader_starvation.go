@@ -30,13 +30,13 @@ func checkStarvation(a *analysis) []Finding {
 		}
 	}
 	// What the host did there without a call is in no call's time.
-	for part, t := range a.idleBy {
+	for _, part := range sortedParts(a.idleBy) {
 		if part.cause == loading {
 			g := groups.at(part.phase, part.phase)
 			if g.count == 0 {
 				g.count, g.seen = a.stepCount(), a.stepCount()
 			}
-			g.time = max(g.time, t)
+			g.time = max(g.time, a.idleBy[part])
 		}
 	}
 	list := groups.perStep(a, 0)

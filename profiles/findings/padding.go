@@ -25,7 +25,6 @@ var padding = Rule{
 type padded struct {
 	useful, total int64
 	kernels       int64 // their time
-	site          profiles.SiteID
 }
 
 func checkPadding(a *analysis) []Finding {
@@ -35,7 +34,7 @@ func checkPadding(a *analysis) []Finding {
 			continue
 		}
 		if phases[p.Phase] == nil {
-			phases[p.Phase] = &padded{site: p.Site}
+			phases[p.Phase] = &padded{}
 		}
 		phases[p.Phase].useful += p.Useful
 		phases[p.Phase].total += p.Total

@@ -32,9 +32,10 @@ func TestRoundTrip(t *testing.T) {
 		{"a scalar that happens to be equal", trips(3, 8, false, 0), 0, 0},
 		{"fetched in another step", func(b *builder) {
 			b.steps(4, func(step int) {
-				if step%2 == 0 {
+				if step == 0 {
 					b.upload(1000, 7)
 				} else {
+					b.launch("k", 1000)
 					b.download(1000, 7)
 				}
 			})

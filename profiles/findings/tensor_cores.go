@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"math"
 	"strings"
 
@@ -24,7 +25,7 @@ var tensorCores = Rule{
 	Name:      "tensor_cores_unused",
 	About:     "matrix products on the plain units: declared work of 16 flops a byte or more without tensor flops, or a gemm kernel whose name has no matrix instruction in it",
 	Threshold: "products that take 1% of the loop",
-	Pricing:   "their time beyond that of a known tensor-core kernel of the same arithmetic, or by the profile's two rates; only while the next kernel was waiting",
+	Pricing:   "their time beyond that of a known tensor-core kernel of the same arithmetic, or by the profile's two rates, as long as kernels are queued behind them",
 	Advice:    "Allow TF32 (allow_tf32, set_float32_matmul_precision) or use half precision, where the result may round so.",
 	Needs:     []profiles.Knowledge{profiles.DeviceTimes},
 	check:     checkTensorCores,
@@ -32,22 +33,21 @@ var tensorCores = Rule{
 
 func checkTensorCores(a *analysis) []Finding {
 	var groups tallies[profiles.NameID]
-	var price int64
+	saved := shorter{a: a}
 	for i, o := range a.rec.Ops.All() {
 		if o.Kind != profiles.OpKernel || !a.opInLoop(o) || !a.plainProduct(o) {
+			saved.op(int32(i), o, 0)
 			continue
 		}
 		phase := a.opPhase(o)
 		groups.at(phase, phase).add(a, o.Call, o.Name, 0, a.opTime[i].run)
-		if d := a.detail(o); d != nil && a.p != nil {
-			price += min(a.tensorSaves(o, d), a.backlog(int32(i)))
-		}
+		saved.op(int32(i), o, a.tensorSaves(o))
 	}
 	e := a.evidence(groups.all)
 	if share(e.Time, a.loop) < tensorShare {
 		return nil
 	}
-	f := Finding{Title: a.title("matrix products without tensor cores", &e, false), Price: price, Evidence: e}
+	f := Finding{Title: a.title("matrix products without tensor cores", &e, false), Price: saved.total(), Evidence: e}
 	if a.p == nil || !a.rec.Knows(profiles.DeclaredWork) {
 		f.Price, f.Unpriced, f.Likely = 0, "neither a profile nor declared work says what they would take", true
 	}
@@ -77,39 +77,29 @@ func (a *analysis) plainProduct(o *profiles.Op) bool {
 var matrixWords = []string{"tensorop", "tf32", "bf16", "f16", "fp16", "half", "hgemm", "s1688", "s16816", "h1688", "h16816", "s884", "h884",
 	"i8816", "i16832", "gmma", "hmma", "imma", "wmma", "e4m3", "e5m2", "fp8", "int8"}
 
-// tensorSaves is what a product would save on matrix units: by the slowest known
-// kernel that does as much on as many bytes, or else by the rates.
-func (a *analysis) tensorSaves(o *profiles.Op, d *profiles.Detail) int64 {
-	var slowest float64
+// tensorSaves is what a product would save on matrix units: by a known kernel
+// that does as much on as many bytes, best one named after this, else the
+// slowest, or else by the rates. Less than 0 is what it would lose.
+func (a *analysis) tensorSaves(o *profiles.Op) int64 {
+	d := a.detail(o)
+	if d == nil || a.p == nil {
+		return 0
+	}
+	var own, slowest float64
+	name := a.rec.Names.Name(o.Name)
 	for _, k := range a.p.Kernels {
 		if k.TensorFlops > 0 && alike(k.TensorFlops, d.Flops) && alike(k.Bytes, d.MemBytes) {
 			slowest = max(slowest, k.NS)
+			if strings.HasPrefix(k.Symbol, name) {
+				own = max(own, k.NS)
+			}
 		}
 	}
-	if slowest == 0 {
-		slowest = max(float64(o.Dur)*min(1, a.p.FlopsPerS/a.p.TensorPerS), a.p.KernelFloor)
-	}
-	return max(o.Dur-ns(slowest), 0)
+	byRate := max(float64(o.Dur)*min(1, a.p.FlopsPerS/a.p.TensorPerS), a.p.KernelFloor)
+	return o.Dur - ns(cmp.Or(own, slowest, byRate))
 }
 
 // alike says whether two amounts are as good as the same.
 func alike(x, y int64) bool {
 	return math.Abs(float64(x-y)) <= productLikeness*float64(max(x, y))
-}
-
-// backlog is how long the op after op number i on its stream had been waiting
-// for it: no more is saved by its being shorter.
-func (a *analysis) backlog(i int32) int64 {
-	o := a.rec.Ops.At(int(i))
-	for j := int(i) + 1; j < a.rec.Ops.Len() && j < int(i)+64; j++ {
-		next := a.rec.Ops.At(j)
-		if next.Stream != o.Stream || next.Device != o.Device {
-			continue
-		}
-		if next.Call < 0 {
-			return 0
-		}
-		return max(o.Start+o.Dur-a.callEnd(next.Call), 0)
-	}
-	return 0
 }

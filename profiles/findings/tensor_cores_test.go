@@ -8,33 +8,47 @@ import (
 )
 
 func TestTensorCores(t *testing.T) {
-	products := func(flops, tensor, bytes int64, queued bool) func(*builder) {
+	products := func(flops, tensor, bytes int64, after func(*builder)) func(*builder) {
 		return func(b *builder) {
 			b.steps(2, func(int) {
 				for range 10 {
 					d := b.detail(b.launch("matmul", 100_000))
 					d.Flops, d.TensorFlops, d.MemBytes = flops, tensor, bytes
-					if !queued {
-						b.sync()
-					}
+					after(b)
 				}
 			})
 		}
 	}
-	// Tensor cores are four times as fast: 75 us each, while the next waits.
+	queue := func(*builder) {}
+	// Tensor cores are four times as fast: each saves 75 us.
 	testRule(t, tensorCores, []ruleCase{
-		{"products one after the other", products(1<<30, 0, 1<<20, true), 20, 19 * 75_000},
-		{"on tensor cores", products(0, 1<<30, 1<<20, true), 0, 0},
-		{"little arithmetic a byte", products(1<<30, 0, 1<<28, true), 0, 0},
-		{"little arithmetic", products(1<<10, 0, 1, true), 0, 0},
-		{"nothing waits for them", products(1<<30, 0, 1<<20, false), 0, 0},
+		{"products one after the other", products(1<<30, 0, 1<<20, queue), 20, 20 * 75_000},
+		{"the host waits for each", products(1<<30, 0, 1<<20, (*builder).sync), 20, 20 * 75_000},
+		{"nothing waits for them", products(1<<30, 0, 1<<20, func(b *builder) {
+			b.wait(200_000)
+			b.work(1_000, hostWork)
+		}), 0, 0},
+		// The device would wait for the host, which launches every 54 us: the
+		// last would end at 1,057 us instead of 2,025.
+		{"the next comes a little later", products(1<<30, 0, 1<<20, func(b *builder) { b.wait(50_000) }), 20, 968_000},
+		{"on tensor cores", products(0, 1<<30, 1<<20, queue), 0, 0},
+		{"little arithmetic a byte", products(1<<30, 0, 1<<28, queue), 0, 0},
+		{"little arithmetic", products(1<<10, 0, 1, queue), 0, 0},
 	})
 	b := newBuilder()
 	b.p.Kernels = []sim.KernelTime{{Symbol: "other", TensorFlops: 1 << 30, Bytes: 1 << 20, NS: 90_000},
-		{Symbol: "smaller", TensorFlops: 1 << 28, Bytes: 1 << 20, NS: 10_000}}
-	products(1<<30, 0, 1<<20, true)(b)
-	if f := b.find(t, tensorCores); f == nil || f.Price != 19*10_000 {
+		{Symbol: "smaller", TensorFlops: 1 << 28, Bytes: 1 << 20, NS: 99_000}}
+	products(1<<30, 0, 1<<20, queue)(b)
+	if f := b.find(t, tensorCores); f == nil || f.Price != 20*10_000 {
 		t.Errorf("with a known kernel: %+v", f)
+	}
+	b.p.Kernels = append(b.p.Kernels, sim.KernelTime{Symbol: "matmul_tf32", TensorFlops: 1 << 30, Bytes: 1 << 20, NS: 80_000})
+	if f := b.find(t, tensorCores); f == nil || f.Price != 20*20_000 {
+		t.Errorf("with a known kernel of its name: %+v", f)
+	}
+	b.p.Kernels[2].NS = 110_000
+	if f := b.find(t, tensorCores); f != nil {
+		t.Errorf("with one that is slower: %+v", f)
 	}
 }
 

@@ -38,7 +38,7 @@ var slowVariants = []slow{
 	{"embed_per_token", "embed_vectorized", []string{"tensor_per_item", "repeated_upload"}, true, ""},
 	{"collate_append", "collate_prealloc", []string{"collate_reallocates"}, false, "a6000-pytorch"},
 	{"loader_w0", "loader_w4", []string{"loader_starvation"}, false, "a6000-pytorch"},
-	{"cpu_loop", "pinned_async", []string{"pageable_copies"}, false, "a6000-pytorch"},
+	{"cpu_loop", "pinned_async", []string{"pageable_copies", "implicit_sync"}, false, ""},
 	{"gpu_fused", "graph", []string{"graph_candidate", "launch_bound"}, true, ""},
 	{"cpu_loop", "tf32", []string{"tensor_cores_unused"}, false, "h200"},
 }
