@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/pprof"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -45,7 +44,7 @@ type logbook struct {
 	base   context.Context
 }
 
-// maxFrames is how much of a call stack is kept.
+// maxFrames is how much of a call stack is kept; framePCs counts on it.
 const maxFrames = 32
 
 // node is an op before it runs: all that its call knows.
@@ -300,15 +299,16 @@ func (l *logbook) forget(b *device.Block) { delete(l.buffers, b) }
 
 // site is the call stack from outside the recorder up to Capture.
 func (l *logbook) site() SiteID {
-	var pcs [maxFrames]uintptr
-	n := runtime.Callers(3, pcs[:]) // from the tap on
-	id, ok := l.sites[pcs]
+	var key [maxFrames]uintptr
+	framePCs(&key)
+	id, ok := l.sites[key]
 	if ok {
 		return id
 	}
 	before := l.countHeap()
-	id = l.newSite(slices.Clone(pcs[:n]))
-	l.sites[pcs] = id
+	pcs := make([]uintptr, maxFrames)
+	id = l.newSite(pcs[:runtime.Callers(3, pcs)]) // from the tap on
+	l.sites[key] = id
 	after := l.countHeap()
 	l.own.objects += after.objects - before.objects
 	l.own.bytes += after.bytes - before.bytes

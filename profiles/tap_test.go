@@ -3,6 +3,8 @@ package profiles
 import (
 	"errors"
 	"reflect"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -415,5 +417,63 @@ func BenchmarkHash(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
 		hashBytes(0, data)
+	}
+}
+
+// calling makes a call after going through functions that path names, and says
+// what its stack is.
+func calling(rec *device.Recorder, path string) (stack []uintptr, err error) {
+	if path == "" {
+		stack = make([]uintptr, maxFrames)
+		return stack[:runtime.Callers(1, stack)], rec.Sync(0)
+	}
+	switch path[0] {
+	case 'a':
+		return calling(rec, path[1:])
+	case 'b':
+		return calling(rec, path[1:])
+	case 'c':
+		return inlined(rec, path[1:])
+	}
+	return func() ([]uintptr, error) { return calling(rec, path[1:]) }()
+}
+
+func inlined(rec *device.Recorder, path string) ([]uintptr, error) { return calling(rec, path) }
+
+// Call sites found by frame pointers are those that the runtime tells.
+func TestSites(t *testing.T) {
+	tap := tapped(host.New(), CaptureOptions{})
+	rec := device.NewRecorder(tap)
+	var paths []string
+	for _, a := range []string{"", "a", "b", "c", "d"} {
+		for _, b := range []string{"", "a", "b", "c", "d"} {
+			paths = append(paths, a+b, b+"cc"+a, strings.Repeat(a+b, 5))
+		}
+	}
+	for range 2 { // the second time all are known
+		for _, path := range paths {
+			stack, err := calling(rec, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := tap.log.rec
+			got := r.Sites[r.Calls.At(r.Calls.Len()-1).Site].Frames
+			frames := runtime.CallersFrames(stack)
+			for i, f := range got {
+				want, more := frames.Next()
+				if f.Func != want.Function || f.Line != want.Line {
+					t.Fatalf("path %q: frame %d is %s:%d, want %s:%d", path, i, f.Func, f.Line, want.Function, want.Line)
+				}
+				if !more {
+					break
+				}
+			}
+			if len(got) < len(path) {
+				t.Errorf("path %q: %d frames", path, len(got))
+			}
+		}
+	}
+	if n := len(tap.log.sites); n < 60 || n > len(paths) {
+		t.Errorf("%d call sites of %d paths", n, len(paths))
 	}
 }

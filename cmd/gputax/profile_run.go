@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -141,7 +142,9 @@ func (e *epoch) setUp(rec *device.Recorder) (err error) {
 	if e.trainer, err = trainer.New(rec, e.opt, e.factors); err != nil {
 		return err
 	}
-	return errors.Join(e.trainer.Step(), e.trainer.Rewind(), rec.Drain())
+	err = errors.Join(e.trainer.Step(), e.trainer.Rewind(), rec.Drain())
+	runtime.GC() // so that it falls into no epoch for what another left
+	return err
 }
 
 // op trains for an epoch.
@@ -203,8 +206,9 @@ func (w workload) overheads(ctx context.Context, opt profiles.CaptureOptions, ru
 	times := make([][]time.Duration, len(kinds))
 	start, done := time.Now(), 0
 	for done < runs && (done == 0 || time.Since(start) < overheadBudget) {
-		for i, k := range kinds {
-			t, err := w.time(ctx, k.opt)
+		for i := range kinds {
+			i = (i + done) % len(kinds) // each comes after each of the others
+			t, err := w.time(ctx, kinds[i].opt)
 			if err != nil {
 				return nil, err
 			}
