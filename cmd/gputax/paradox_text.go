@@ -292,12 +292,11 @@ func claimRows(tellers []*teller) ([]claimRow, error) {
 // cardEpoch is a variant's measured epoch on the card.
 type cardEpoch struct{ Variant, About, Took, More string }
 
-// cardEpochs is measured epochs of variants that switch one thing of cpu_loop,
-// by the medians of all samples of three sessions.
+// cardEpochs is measured epochs of every variant, medians of all samples.
 func cardEpochs(dir string) ([]cardEpoch, error) {
-	var paths []string
-	for i := range 3 {
-		paths = append(paths, filepath.Join(dir, fmt.Sprintf("results/h200/epochs_%d.txt", i+1)))
+	paths, err := filepath.Glob(filepath.Join(dir, "results/h200/epochs_*.txt"))
+	if err != nil {
+		return nil, err
 	}
 	r, err := bench.ReadFiles(paths...)
 	if err != nil {
