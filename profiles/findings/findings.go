@@ -70,7 +70,7 @@ type Place struct {
 	Time  int64  `json:"time_ns"`
 }
 
-// Skipped is a rule that could not look, or not everywhere.
+// Skipped is a rule that could not look.
 type Skipped struct {
 	Rule string `json:"rule"`
 	Why  string `json:"why"`

@@ -89,9 +89,9 @@ func (f *Finding) write(b *strings.Builder, n int) {
 }
 
 func (e *Evidence) write(b *strings.Builder) {
-	b.WriteString("- Seen: ")
+	b.WriteString("- Seen:")
 	if e.Count > 0 {
-		b.WriteString(number(e.Count))
+		b.WriteString(" " + number(e.Count))
 	}
 	if len(e.Names) > 0 {
 		fmt.Fprintf(b, " of `%s`", strings.Join(shortNames(e.Names), "`, `"))
@@ -100,10 +100,10 @@ func (e *Evidence) write(b *strings.Builder) {
 		fmt.Fprintf(b, ", %s", size(e.Bytes))
 	}
 	if e.Count > 0 {
-		fmt.Fprintf(b, ", charged %s. ", duration(e.Time))
+		fmt.Fprintf(b, ", charged %s.", duration(e.Time))
 	}
 	if e.Note != "" {
-		fmt.Fprintf(b, "%s%s.", strings.ToUpper(e.Note[:1]), e.Note[1:])
+		fmt.Fprintf(b, " %s%s.", strings.ToUpper(e.Note[:1]), e.Note[1:])
 	}
 	b.WriteString("\n")
 	for _, p := range e.Places {
