@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"gputax/bench"
@@ -25,11 +24,8 @@ type importFlags struct {
 	skip  int
 	times bool
 
-	warn io.Writer // is told what the recordings warn of; may be nil
-
-	// Of the recordings read so far.
-	gpus  []string
-	costs [eventCount][]int64 // ns, see hostCosts
+	warn  io.Writer           // is told what the recordings warn of; may be nil
+	costs [eventCount][]int64 // of the recordings read so far, in ns; see hostCosts
 }
 
 // register adds the flags.
@@ -62,11 +58,6 @@ func (o *importFlags) read(path string, kind importKind) (*profiles.Recording, e
 	}
 	if o.skip > 0 && o.skip >= len(rec.Steps) {
 		return nil, fmt.Errorf("%s: -skip %d: there are %d steps", path, o.skip, len(rec.Steps))
-	}
-	for _, s := range rec.Config {
-		if s.Key == "device" {
-			o.gpus = append(o.gpus, s.Value)
-		}
 	}
 	rec.Config = append(rec.Config, deviceTotals(rec)...)
 	if why, unseen := rec.Source.Unseen[profiles.StepBounds]; unseen {
@@ -161,14 +152,4 @@ func deviceTotals(rec *profiles.Recording) (out []profiles.Setting) {
 		}
 	}
 	return out
-}
-
-// deviceProfile is the name of the device profile of the GPUs that were read;
-// "" where there is none.
-func (o *importFlags) deviceProfile() string {
-	other := func(gpu string) bool { return !strings.Contains(gpu, "H200") }
-	if len(o.gpus) == 0 || slices.ContainsFunc(o.gpus, other) {
-		return ""
-	}
-	return "h200"
 }

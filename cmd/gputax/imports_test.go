@@ -148,7 +148,7 @@ func TestProfileImports(t *testing.T) {
 		index, find string // in index.md and findings.md
 	}{
 		{"kineto", []string{"-kineto", writeTrace(t, "t.json.gz", 64, 64, 64)}, []string{"t.json.gz: 3 steps", "tiny copies"},
-			"BenchmarkStep/source=torch.profiler 1 2 launches/op", " ns/op", "| device | NVIDIA H200 |", "device profile h200"},
+			"BenchmarkStep/source=torch.profiler 1 2 launches/op", " ns/op", "| device | NVIDIA H200 |", "the recorded times"},
 		{"kineto with times", []string{"-times", "-skip", "2", "-kineto", writeTrace(t, "t.json", 64, 64, 64)}, []string{"t.json: 3 steps"},
 			"BenchmarkStep/source=torch.profiler 1 1380000 ns/op", "BenchmarkStep/source=torch.profiler 1 1380000 ns/op\nBenchmarkStep", "| h2d-copies | 192 | 64 |", "tiny_copies"},
 		{"nsys", []string{"-nsys", writeExport(t, 8)}, []string{"report.sqlite", "warning: the whole counts as one step"},

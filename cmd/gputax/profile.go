@@ -123,11 +123,6 @@ func (o *profileFlags) record(ctx context.Context, rest []string, stderr io.Writ
 	if err != nil {
 		return nil, nil, err
 	}
-	if known := o.imports.deviceProfile(); prices == nil && known != "" {
-		if prices, err = profiles.Device(known); err != nil {
-			return nil, nil, err
-		}
-	}
 	rec.Config = append([]profiles.Setting{{Key: "made by", Value: o.command}}, rec.Config...)
 	return &profiles.Folder{Recording: rec, Title: filepath.Base(o.nsys + o.kineto),
 		Bench: profiles.BenchOptions{Skip: o.imports.skip, Times: o.imports.times}}, prices, nil
