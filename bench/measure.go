@@ -114,16 +114,18 @@ func (w *Work) once(rec *device.Recorder) (time.Duration, device.Counters, error
 			return 0, device.Counters{}, err
 		}
 	}
-	before, start := rec.Counters(), rec.Now()
+	before := rec.Counters()
 	rec.Phase("")
+	start := rec.Now()
 	if err := w.Op(rec); err != nil {
 		return 0, device.Counters{}, err
 	}
 	if err := rec.Drain(); err != nil {
 		return 0, device.Counters{}, err
 	}
+	took := rec.Now() - start
 	rec.Phase("")
-	return rec.Now() - start, rec.Counters().Sub(before), nil
+	return took, rec.Counters().Sub(before), nil
 }
 
 // deviceOps is how many ops the device's own time is the median of.

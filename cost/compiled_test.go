@@ -34,8 +34,12 @@ func TestCompiledAgree(t *testing.T) {
 		n := b.Nodes()
 		r := raggedRoutes(rng, 2*batch, n)
 		count := 2 * batch
-		near, nearLen := textOf(rng, r, 0)
-		far, farLen := textOf(rng, r, nearWords+1)
+		eights, eight := groupsOf(rng, r, groupRoutes)
+		ones, one := groupsOf(rng, r, 1)
+		strange := slices.Clone(eights) // nodes that are not there
+		for range count {
+			strange[rng.IntN((count+groupRoutes-1)/groupRoutes)*eight+groupRoutes+1+rng.IntN(eight-groupRoutes-1)] = rng.Int32() - 1<<30
+		}
 		floats := func(n int) []float32 {
 			out := make([]float32, n)
 			for i := range out {
@@ -53,8 +57,9 @@ func TestCompiledAgree(t *testing.T) {
 		for _, l := range []devicetest.Launch{
 			{Kernel: zeroCost, Buffers: []any{floats(3)}},
 			{Kernel: addEdge, Buffers: []any{floats(1), floats(n * n)}, Scalars: []any{rng.IntN(n * n)}},
-			{Kernel: routeCosts, Buffers: []any{floats(count), b.Dist, near}, Scalars: []any{count, batch, n, nearLen}},
-			{Kernel: routeCosts, Buffers: []any{floats(count), b.Dist, far}, Scalars: []any{count, batch, n, farLen}},
+			{Kernel: routeCosts, Buffers: []any{floats(count), b.Dist, eights}, Scalars: []any{count, batch, n, groupRoutes, eight}},
+			{Kernel: routeCosts, Buffers: []any{floats(count), b.Dist, ones}, Scalars: []any{count, batch, n, 1, one}},
+			{Kernel: routeCosts, Buffers: []any{floats(count), b.Dist, strange}, Scalars: []any{count, batch, n, groupRoutes, eight}},
 			{Kernel: zeroInts, Buffers: []any{ints(count, 9)}, Scalars: []any{batch}},
 			{Kernel: copyWords, Buffers: []any{ints(count, 9), ints(count, 9)}, Scalars: []any{batch}},
 			{Kernel: maskEdges, Buffers: []any{floats(count * edges), ints(count, edges+2)}, Scalars: []any{count, edges}},
@@ -68,15 +73,16 @@ func TestCompiledAgree(t *testing.T) {
 	}
 }
 
-// textOf is routes as fused lays them out, with what a batch before may have
-// left behind after them, and how many words that is: few enough for one block,
-// or too many.
-func textOf(rng *rand.Rand, r *vrp.Routes, least int) (text []int32, words int) {
-	text = slices.Concat(r.Offsets, r.Nodes)
-	for len(text) < least || len(text)%256 != 0 {
-		text = append(text, rng.Int32N(1<<20))
+// groupsOf is routes as fused lays them out, with what a batch before may have
+// left behind after them.
+func groupsOf(rng *rand.Rand, r *vrp.Routes, group int) (text []int32, stride int) {
+	stride = 1 + group*(1+r.Longest()) + rng.IntN(5)
+	text = make([]int32, (r.Len()+group-1)/group*stride)
+	for i := range text {
+		text[i] = rng.Int32N(1 << 20)
 	}
-	return text, len(text)
+	layOut(text, r, group, stride)
+	return text, stride
 }
 
 // The methods themselves, on the card.

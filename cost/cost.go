@@ -77,12 +77,25 @@ func Named(name string) (Variant, error) {
 
 // checkRoutes refuses routes that would read outside the distances of b.
 func checkRoutes(b *vrp.Batch, r *vrp.Routes) error {
+	if err := checkCount(b, r); err != nil {
+		return err
+	}
+	return checkNodes(b, r)
+}
+
+// checkCount refuses routes that are not so many for every instance of b.
+func checkCount(b *vrp.Batch, r *vrp.Routes) error {
 	if b == nil {
 		return fmt.Errorf("cost: no batch is loaded")
 	}
 	if b.B == 0 && r.Len() != 0 || b.B != 0 && r.Len()%b.B != 0 {
 		return fmt.Errorf("cost: %d routes for a batch of %d instances; want as many or a multiple", r.Len(), b.B)
 	}
+	return nil
+}
+
+// checkNodes refuses routes to nodes that b does not have.
+func checkNodes(b *vrp.Batch, r *vrp.Routes) error {
 	if highest(r.Nodes) < uint32(b.Nodes()) {
 		return nil
 	}

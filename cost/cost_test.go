@@ -200,7 +200,7 @@ func TestCountersAreExact(t *testing.T) {
 			device.DownloadCopies: batch, device.DownloadBytes: 4 * batch},
 		"padded": {device.Launches: batch + 6, device.UploadCopies: batch + 1, device.PageableCopies: batch + 1,
 			device.UploadBytes: 4 * (words + batch)},
-		"fused": {device.GraphLaunches: 1, device.GraphKernels: 1, device.MappedBytes: 4 * ((words + batch + 1 + 255) / 256 * 256)},
+		"fused": {device.GraphLaunches: 1, device.GraphKernels: 1, device.MappedBytes: 4 * batch / groupRoutes * (1 + groupRoutes*(1+int64(r.Longest()+3)/4*4))},
 	}
 	for _, v := range Variants {
 		name := v.Name

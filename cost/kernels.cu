@@ -9,44 +9,27 @@ extern "C" __global__ void cost_add_edge(float *cost, const float *dist, int edg
   if (threadIdx.x == 0) cost[0] += dist[edge];
 }
 
-// One warp a route, and four routes of a warp at once. Routes are in the host's
-// memory, a microsecond away, so where one block does it all it first brings
-// them near in one go. Sums run in the loop's order.
+// One block a group of routes, one warp a route. Groups are in the host's
+// memory, a microsecond away, so a block reads its own in one go. Sums run in
+// the loop's order.
 extern "C" __global__ void cost_routes(float *__restrict__ costs, const float *__restrict__ dist, const int *__restrict__ routes, int count, int batch,
-                                       int nodes, int words) {
-  extern __shared__ int4 near[];
-  const int *text = routes;
-  if (gridDim.x == 1) { // words are a multiple of four
-    for (int i = threadIdx.x; i < words / 4; i += blockDim.x) near[i] = ((const int4 *)routes)[i];
-    __syncthreads();
-    text = (const int *)near;
+                                       int nodes, int group, int stride) {
+  extern __shared__ int text[];
+  for (int k = threadIdx.x; k < stride; k += blockDim.x) text[k] = routes[(long long)blockIdx.x * stride + k];
+  __syncthreads();
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32, i = blockIdx.x * group + warp;
+  if (i >= count) return;
+  const int *row = text + group + 1 + text[warp];
+  const float *d = dist + (long long)(i % batch) * nodes * nodes;
+  int length = text[warp + 1] - text[warp];
+  float sum = 0.0f;
+  for (int first = 1; first < length; first += 32) {
+    int j = first + lane;
+    float edge = 0.0f;
+    if (j < length && (unsigned)row[j - 1] < nodes && (unsigned)row[j] < nodes) edge = d[row[j - 1] * nodes + row[j]];
+    for (int k = 0; k < min(32, length - first); k++) sum += __shfl_sync(0xffffffffu, edge, k);
   }
-  int lane = threadIdx.x % 32, warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32, warps = gridDim.x * blockDim.x / 32;
-  for (int first = warp; first < count; first += 4 * warps) {
-    float edge[4];
-    const int *row[4];
-    int length[4];
-    for (int k = 0; k < 4; k++) {
-      int i = first + k * warps;
-      row[k] = text + count + 1;
-      length[k] = 0;
-      if (i < count) row[k] += text[i], length[k] = text[i + 1] - text[i];
-      edge[k] = 0.0f;
-      if (lane > 0 && lane < length[k]) edge[k] = dist[((long long)(i % batch) * nodes + row[k][lane - 1]) * nodes + row[k][lane]];
-    }
-    for (int k = 0; k < 4; k++) {
-      int i = first + k * warps;
-      if (i >= count) break;
-      float sum = 0.0f;
-      for (int j = 1; j < min(length[k], 32); j++) sum += __shfl_sync(0xffffffffu, edge[k], j);
-      for (int from = 32; from < length[k]; from += 32) { // the rest of a long route
-        int j = from + lane;
-        float e = j < length[k] ? dist[((long long)(i % batch) * nodes + row[k][j - 1]) * nodes + row[k][j]] : 0.0f;
-        for (int l = 0; l < min(length[k] - from, 32); l++) sum += __shfl_sync(0xffffffffu, e, l);
-      }
-      if (lane == 0) costs[i] = sum;
-    }
-  }
+  if (lane == 0) costs[i] = sum;
 }
 
 extern "C" __global__ void cost_zero_ints(int *x, int n) {

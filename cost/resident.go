@@ -43,8 +43,13 @@ func (m *resident) begin(r *vrp.Routes) error {
 	if err := checkRoutes(m.batch, r); err != nil {
 		return err
 	}
-	m.count = r.Len()
-	return grow(m.rec, &m.costs, 4*m.count)
+	return m.expect(r.Len())
+}
+
+// expect makes room for the costs of count routes.
+func (m *resident) expect(count int) error {
+	m.count = count
+	return grow(m.rec, &m.costs, 4*count)
 }
 
 // matrix is the distance matrix that route i runs on.

@@ -1,13 +1,16 @@
 package device
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Graph is work captured once and replayed at the price of one launch.
 type Graph struct {
 	handle  any
 	owner   Device
-	content Counters            // what one replay does
-	blocks  map[*Block]struct{} // what it reads and writes
+	content Counters // what one replay does
+	blocks  []*Block // what it reads and writes, each once
 	freed   bool
 }
 
@@ -24,7 +27,7 @@ func (r *Recorder) BeginCapture(s Stream) error {
 	if err := r.dev.BeginCapture(s); err != nil {
 		return fmt.Errorf("device: begin capture: %w", err)
 	}
-	r.capture, r.stream = &Graph{owner: r.dev, blocks: map[*Block]struct{}{}}, s
+	r.capture, r.stream = &Graph{owner: r.dev}, s
 	return nil
 }
 
@@ -53,7 +56,7 @@ func (r *Recorder) Replay(s Stream, g *Graph) error {
 	if err := r.checkGraph(g); err != nil {
 		return fmt.Errorf("device: replay: %w", err)
 	}
-	for b := range g.blocks {
+	for _, b := range g.blocks {
 		if b.freed {
 			return fmt.Errorf("device: replay: a buffer of %d bytes that the graph uses: %w", b.Size, ErrFreed)
 		}
@@ -84,8 +87,8 @@ func (r *Recorder) FreeGraph(g *Graph) error {
 
 // holds notes that the graph being captured, if any, uses b.
 func (r *Recorder) holds(b *Block) {
-	if r.capture != nil && b != nil {
-		r.capture.blocks[b] = struct{}{}
+	if r.capture != nil && b != nil && !slices.Contains(r.capture.blocks, b) {
+		r.capture.blocks = append(r.capture.blocks, b)
 	}
 }
 
