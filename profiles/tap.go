@@ -271,11 +271,13 @@ func (t *tap) startTimer(s device.Stream) bool {
 // the call was made.
 func (t *tap) ran(call int, s device.Stream, timed bool, err error, nodes []node) error {
 	var took time.Duration
+	var stopped int64
 	if timed {
 		var stopErr error
 		if took, stopErr = t.timer.StopTimer(); stopErr != nil {
 			return stopErr
 		}
+		stopped = t.log.now()
 	}
 	if err != nil {
 		return nil // the call says it
@@ -287,8 +289,9 @@ func (t *tap) ran(call int, s device.Stream, timed bool, err error, nodes []node
 		switch {
 		case t.sim != nil:
 			start, dur = t.log.seen.start, t.log.seen.end-t.log.seen.start
-		case timed:
+		case timed: // and it was over when the host had waited
 			dur = int64(took) / int64(len(nodes))
+			start = min(c.Start, stopped-int64(took)) + int64(i)*dur
 		}
 		if n.detail.Content == 0 { // a download that only now is there
 			n.detail.Content = t.log.downloaded(n)

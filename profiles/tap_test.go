@@ -307,6 +307,9 @@ func TestCaptureWithoutDeviceTimes(t *testing.T) {
 	if r.Knows(DeviceTimes) || dev.started != 12 || r.Ops.At(0).Dur != 7000 || r.Ops.At(11).Dur != 3500 {
 		t.Errorf("%d timers, ops of %d and %d ns, unseen: %q", dev.started, r.Ops.At(0).Dur, r.Ops.At(11).Dur, r.Source.Unseen[DeviceTimes])
 	}
+	if a, b := r.Ops.At(10), r.Ops.At(11); a.Start+a.Dur != b.Start {
+		t.Errorf("a graph's nodes at %d for %d ns and at %d", a.Start, a.Dur, b.Start)
+	}
 	type plain struct{ device.Device }
 	r = captured(t, plain{host.New()}, CaptureOptions{})
 	if c := r.Calls.At(int(r.Ops.At(0).Call)); r.Knows(DeviceTimes) || r.Ops.At(0).Start != c.Start || r.Ops.At(0).Dur != c.Dur {

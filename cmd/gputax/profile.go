@@ -72,6 +72,9 @@ func profileCommand(ctx context.Context, stdout, stderr io.Writer, args []string
 		return err
 	}
 	folder, prices, err := o.record(ctx, rest, stderr)
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted; nothing was written")
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"archive/zip"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -139,5 +140,16 @@ func TestProfileErrors(t *testing.T) {
 	}
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
 		t.Errorf("left %v, %v", names, err)
+	}
+}
+
+func TestProfileInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := filepath.Join(t.TempDir(), "p")
+	var out, errOut strings.Builder
+	code := run(ctx, &out, &errOut, []string{"profile", "cpu_loop", "-device", "sim:h200", "-set", "batch=4", "-o", dir})
+	if _, err := os.Lstat(dir); code != exitError || err == nil || !strings.Contains(errOut.String(), "interrupted; nothing was written") {
+		t.Errorf("exit %d, %q, directory %v", code, errOut.String(), err)
 	}
 }
