@@ -18,7 +18,7 @@ import (
 // is there is left alone and is an error.
 func (f *Folder) WriteDir(dir string) (kept string, err error) {
 	dir = filepath.Clean(dir)
-	if err := checkDir(dir); err != nil {
+	if err := CheckDir(dir); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
@@ -48,8 +48,8 @@ func (f *Folder) WriteDir(dir string) (kept string, err error) {
 // are in a folder of the file's name. A file that is there is kept as
 // NAME.1.zip, NAME.2.zip, ...
 func (f *Folder) WriteZip(path string) (kept string, err error) {
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s: %w", path, errNotOurs)
+	if err := CheckZip(path); err != nil {
+		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return "", err
@@ -98,8 +98,9 @@ func writeFile(path string, write func(io.Writer) error) error {
 	return errors.Join(write(buffered), buffered.Flush(), file.Sync(), file.Close())
 }
 
-// checkDir refuses a directory, or a file, that is no profile.
-func checkDir(dir string) error {
+// CheckDir refuses what WriteDir would: a file or directory that is there and is
+// no profile. Asking before a long run saves it.
+func CheckDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -118,6 +119,14 @@ func checkDir(dir string) error {
 		}
 	}
 	return fmt.Errorf("%s: %w", dir, errNotOurs)
+}
+
+// CheckZip refuses what WriteZip would: what is there and is no file.
+func CheckZip(path string) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: %w", path, errNotOurs)
+	}
+	return nil
 }
 
 // setAside renames base+ext, where it is there, to the first free of base.1+ext,

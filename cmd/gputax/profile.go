@@ -71,6 +71,9 @@ func profileCommand(ctx context.Context, stdout, stderr io.Writer, args []string
 	if err := o.check(rest, isSet(f, "steps")); err != nil {
 		return err
 	}
+	if err := o.checkOutput(); err != nil {
+		return fmt.Errorf("-o %s: %w", o.dir, err)
+	}
 	folder, prices, err := o.record(ctx, rest, stderr)
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted; nothing was written")
@@ -143,6 +146,25 @@ func (o *profileFlags) pricing() (*sim.Profile, error) {
 	return p, nil
 }
 
+// output is where the profile goes.
+func (o *profileFlags) output() string {
+	if o.zip {
+		return filepath.Clean(o.dir) + ".zip"
+	}
+	return filepath.Clean(o.dir)
+}
+
+// checkOutput refuses to begin what could not be written.
+func (o *profileFlags) checkOutput() error {
+	if name := filepath.Base(o.dir); name == "." || name == ".." || name == string(filepath.Separator) {
+		return errors.New("want the name of a directory to make")
+	}
+	if o.zip {
+		return profiles.CheckZip(o.output())
+	}
+	return profiles.CheckDir(o.output())
+}
+
 // write writes the folder with its findings, and says where it is.
 func (o *profileFlags) write(stdout io.Writer, folder *profiles.Folder, prices *sim.Profile) error {
 	report := findings.Run(folder.Recording, prices)
@@ -150,15 +172,11 @@ func (o *profileFlags) write(stdout io.Writer, folder *profiles.Folder, prices *
 		{Name: "findings.md", About: "what is wrong, what it costs, what to do", Write: report.WriteMarkdown},
 		{Name: "findings.json", About: "the same, for programs", Write: report.WriteJSON},
 	}
-	var kept string
-	var err error
-	at := filepath.Clean(o.dir)
+	at, write := o.output(), folder.WriteDir
 	if o.zip {
-		at += ".zip"
-		kept, err = folder.WriteZip(at)
-	} else {
-		kept, err = folder.WriteDir(at)
+		write = folder.WriteZip
 	}
+	kept, err := write(at)
 	if err != nil {
 		return fmt.Errorf("-o %s: %w", o.dir, err)
 	}

@@ -124,6 +124,7 @@ func TestProfileErrors(t *testing.T) {
 		{"cpu_loop -device-profile h201", "-device-profile: no device profile"},
 		{"cpu_loop -overhead -1", "-overhead -1"},
 		{"cpu_loop -skip 1", "-skip"},
+		{"cpu_loop -zip -o .", "-o .: want the name"},
 		{"gorgonia -device sim:h200 -steps 1", "engine=gorgonia"},
 		{"-nsys missing.sqlite", "missing.sqlite"},
 		{"-nsys mine.txt", "mine.txt"},
