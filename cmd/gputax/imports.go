@@ -48,9 +48,9 @@ func (o *importFlags) read(path string, kind importKind) (*profiles.Recording, e
 		return nil, fmt.Errorf("-skip %d: want 0 or more", o.skip)
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > largeFile {
-		// A recording is a few large pieces without pointers: collecting more
-		// often costs little, and by default as much again would be garbage.
-		debug.SetGCPercent(25)
+		// A recording is large pieces without pointers: collecting more often
+		// costs little, and by default as much again would be garbage.
+		debug.SetGCPercent(10)
 	}
 	rec, err := kind.read(path, o.step)
 	if err != nil {

@@ -113,6 +113,7 @@ func checkHeader(path string) error {
 }
 
 func (f *file) close() {
+	f.row = nil // the driver keeps rowFunc, and with it f, for good
 	if f.lookup != nil {
 		f.lookup.Close()
 	}
