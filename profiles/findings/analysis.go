@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gputax/device"
 	"gputax/device/sim"
 	"gputax/profiles"
 )
@@ -16,6 +17,10 @@ type analysis struct {
 	epoch int64
 	loop  int64 // the time of all steps; the epoch where none are known
 	steps bool  // they are known: what is outside of them is not looked at
+	// disturbed says that the recording itself took time between calls, to hash
+	// contents or to count allocations on a real clock: what the host did there
+	// is then not known.
+	disturbed bool
 
 	callTime []callTime
 	opTime   []opTime
@@ -31,7 +36,8 @@ type analysis struct {
 }
 
 func analyse(rec *profiles.Recording, p *sim.Profile) *analysis {
-	a := &analysis{rec: rec, p: p, epoch: rec.End - rec.Start, steps: len(rec.Steps) > 0, loaders: map[profiles.NameID]bool{}}
+	a := &analysis{rec: rec, p: p, epoch: rec.End - rec.Start, steps: len(rec.Steps) > 0,
+		disturbed: rec.Clock == device.Real && (rec.Knows(profiles.Contents) || rec.Knows(profiles.HeapAllocs)), loaders: map[profiles.NameID]bool{}}
 	a.opOf = make([]int32, rec.Calls.Len())
 	for i := range a.opOf {
 		a.opOf[i] = -1
@@ -124,6 +130,15 @@ func (a *analysis) isLoader(phase profiles.NameID) bool {
 		a.loaders[phase] = is
 	}
 	return is
+}
+
+// before is how long the device was idle while the host was on its way to a
+// call; 0 where that is not known.
+func (a *analysis) before(call int32) int64 {
+	if a.disturbed {
+		return 0
+	}
+	return a.callTime[call].before
 }
 
 // spent is what was charged to an op and to its call; a graph's nodes share

@@ -35,7 +35,7 @@ type builder struct {
 }
 
 func newBuilder() *builder {
-	return &builder{rec: &profiles.Recording{Source: profiles.Source{Name: "test", Unseen: map[profiles.Knowledge]string{}}, Sites: make([]profiles.Site, 1)},
+	return &builder{rec: &profiles.Recording{Source: profiles.Source{Name: "test", Unseen: map[profiles.Knowledge]string{}}, Sites: make([]profiles.Site, 1), Clock: device.Virtual},
 		p: testProfile(), step: -1}
 }
 

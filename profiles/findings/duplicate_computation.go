@@ -19,7 +19,13 @@ var duplicateComputation = Rule{
 	Advice:    "Compute it once and keep the result; look for the same block twice.",
 	Needs:     []profiles.Knowledge{profiles.Contents, profiles.StepBounds},
 	OnHost:    true,
-	check:     checkDuplicates,
+	blind: func(a *analysis) string {
+		if a.dups != nil && a.dups.seen == 0 {
+			return "what kernels are given lies in memory that the host cannot read"
+		}
+		return ""
+	},
+	check: checkDuplicates,
 }
 
 // dupKey is launches that are looked at together.
@@ -27,6 +33,7 @@ type dupKey struct{ phase, name profiles.NameID }
 
 // duplicates is which ops repeat another.
 type duplicates struct {
+	seen     int64    // kernels whose contents are known
 	marked   []uint64 // by op, a bit each
 	accepted map[dupKey]bool
 }
@@ -76,6 +83,7 @@ func findDuplicates(a *analysis) *duplicates {
 		if detail == nil || detail.Content == 0 {
 			continue
 		}
+		d.seen++
 		if w := (work{o.Name, detail.Content}); seen[w] {
 			d.marked[i/64] |= 1 << (i % 64)
 			c.dups[step]++

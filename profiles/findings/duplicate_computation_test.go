@@ -70,7 +70,12 @@ func TestDuplicatesAndOtherRules(t *testing.T) {
 	if once == nil || thrice == nil || once.Evidence.Count != thrice.Evidence.Count {
 		t.Errorf("launch_bound counts %+v, with duplicates %+v", once, thrice)
 	}
-	b := build(2, 3)
+	b := newBuilder()
+	b.steps(2, func(int) { b.launch("k", 100) })
+	if r := Run(b.recording(t), b.p); !skips(r, duplicateComputation, "cannot read") {
+		t.Errorf("contents of no kernel known: %+v", r.Skipped)
+	}
+	b = build(2, 3)
 	b.rec.Source.Unseen[profiles.Contents] = "not seen"
 	r := Run(b.recording(t), b.p)
 	if finding(r, duplicateComputation) != nil || !skips(r, duplicateComputation, "not seen") {

@@ -89,7 +89,10 @@ type Rule struct {
 	// OnHost says that it also makes sense where kernels run on the host's own
 	// CPU, and launches, copies and waits are plain calls.
 	OnHost bool
-	check  func(*analysis) []Finding
+	// blind says why it cannot look, where only the recording's events tell; nil
+	// for most.
+	blind func(*analysis) string
+	check func(*analysis) []Finding
 }
 
 // least is the smallest share of the window that is worth a line: under a
@@ -144,6 +147,9 @@ func (a *analysis) cannot(rule Rule) string {
 	}
 	if rule.NeedsProfile && a.p == nil {
 		return "it needs a device profile to price by, and none was given"
+	}
+	if rule.blind != nil {
+		return rule.blind(a)
 	}
 	return ""
 }

@@ -17,7 +17,7 @@ var gpuGaps = Rule{
 	Name:      "gpu_gaps",
 	About:     "long stretches in which the device is idle because the host is busy with work of its own, loading apart",
 	Threshold: "gaps of 20 us or more and of half a percent of a step, that take 1% of the loop",
-	Pricing:   "the host's part of the gaps, no more than kernels run: that much could be done meanwhile, if nothing in the step waits for it",
+	Pricing:   "the host's part of the gaps, as in the middle step of all, no more than kernels run: that much could be done meanwhile, if nothing in the step waits for it",
 	Advice:    "Do the host's part while the device works on what is queued, or move it to the device.",
 	Needs:     []profiles.Knowledge{profiles.DeviceTimes},
 	check:     checkGPUGaps,
@@ -36,7 +36,10 @@ func checkGPUGaps(a *analysis) []Finding {
 	for _, part := range sortedParts(a.longGaps) {
 		sum := a.longGaps[part]
 		if part.cause != working && part.cause != between {
-			others[part.cause] += sum.time
+			others[part.cause] += sum.time()
+			continue
+		}
+		if part.cause == between && a.disturbed || sum.time() == 0 {
 			continue
 		}
 		t := groups.at(part.phase, part.phase)
@@ -44,7 +47,7 @@ func checkGPUGaps(a *analysis) []Finding {
 			t.first = sum.site
 		}
 		t.count += sum.count
-		t.time += sum.time
+		t.time += sum.time()
 	}
 	e := a.evidence(groups.all)
 	if share(e.Time, a.loop) < gapShare {
@@ -54,7 +57,9 @@ func checkGPUGaps(a *analysis) []Finding {
 	for _, p := range idleParts(others) {
 		also = append(also, fmt.Sprintf("%s %s", p.Cause, duration(p.Time)))
 	}
-	if len(also) > 0 {
+	if a.disturbed {
+		e.Note = "declared work alone: between calls this recording took time itself"
+	} else if len(also) > 0 {
 		e.Note = "other causes of long gaps, which have rules of their own: " + strings.Join(also, ", ")
 	}
 	return []Finding{{

@@ -25,6 +25,13 @@ func TestGPUGaps(t *testing.T) {
 		{"more of it than kernels", step("cost", func(b *builder) { b.wait(5_000_000) }), 3, 3 * 1_000_000},
 		{"short", step("cost", func(b *builder) { b.wait(9_000) }), 0, 0},
 		{"loading, which has its own rule", step("load", func(b *builder) { b.work(100_000, device.HostWork{}) }), 0, 0},
+		{"once", func(b *builder) {
+			b.steps(3, func(step int) {
+				b.wait(100_000 * int64(1-min(step, 1)))
+				b.launch("k", 1_000_000)
+				b.sync()
+			})
+		}, 0, 0},
 		{"many short ones", func(b *builder) {
 			b.steps(3, func(int) {
 				for range 50 {

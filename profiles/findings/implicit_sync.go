@@ -30,7 +30,7 @@ func (a *analysis) afterWaits(pass func(call int32) bool, visit func(call int32,
 	}
 	for i, c := range a.rec.Calls.All() {
 		t := a.callTime[i]
-		idle += t.before
+		idle += a.before(int32(i))
 		if waits(c) && (t.waited > 0 || !pass(int32(i))) {
 			end()
 		}

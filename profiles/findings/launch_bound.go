@@ -27,10 +27,9 @@ var launchBound = Rule{
 // launchIdle is how long the device was idle because a kernel was on its way:
 // the host was getting to the launch, then in it, then the launch took effect.
 func (a *analysis) launchIdle(op int32, o *profiles.Op) int64 {
-	c := a.callTime[o.Call]
-	idle := c.idle + a.opTime[op].lead
-	if c.before <= dispatch {
-		idle += c.before
+	idle := a.callTime[o.Call].idle + a.opTime[op].lead
+	if before := a.before(o.Call); before <= dispatch {
+		idle += before
 	}
 	return idle
 }

@@ -2,6 +2,7 @@ package findings
 
 import (
 	"math"
+	"slices"
 
 	"gputax/profiles"
 )
@@ -58,9 +59,17 @@ type gapPart struct {
 
 // gapSum adds up gaps' parts.
 type gapSum struct {
-	count, time int64
-	site        int32 // the first call, or -1
-	last        int64 // number of the gap counted last
+	count int64
+	times []int64 // by step
+	site  int32   // the first call, or -1
+	last  int64   // number of the gap counted last
+}
+
+// time is what the middle step has, for all steps: the host may pause once for
+// many reasons, of which this recording may be one.
+func (g *gapSum) time() int64 {
+	times := slices.Sorted(slices.Values(g.times))
+	return times[(len(times)-1)/2] * int64(len(times))
 }
 
 // sweep goes through a recording once, in order of time.
@@ -85,6 +94,7 @@ type gapRun struct {
 	part gapPart
 	time int64
 	call int32
+	step int32
 	loop bool
 }
 
@@ -220,15 +230,15 @@ func (s *sweep) chargeIdle(d int64, host int32) {
 	case issued >= 0:
 		o := rec.Ops.At(int(issued))
 		a.opTime[issued].lead += d
-		run.part, run.call, run.loop = gapPart{starting, a.opPhase(o)}, o.Call, a.opInLoop(o)
+		run.part, run.call, run.step, run.loop = gapPart{starting, a.opPhase(o)}, o.Call, a.rec.Calls.At(int(o.Call)).Step, a.opInLoop(o)
 	case host >= 0:
 		c := rec.Calls.At(int(host))
 		a.callTime[host].idle += d
-		run.part, run.loop = gapPart{causeOf(c, a.isLoader(c.Phase)), c.Phase}, a.inLoop(c)
+		run.part, run.step, run.loop = gapPart{causeOf(c, a.isLoader(c.Phase)), c.Phase}, c.Step, a.inLoop(c)
 	default:
 		phase, step := s.place()
-		run.part, run.loop = gapPart{between, phase}, step >= 0 || !a.steps
-		if a.isLoader(phase) {
+		run.part, run.step, run.loop = gapPart{between, phase}, step, step >= 0 || !a.steps
+		if a.isLoader(phase) && !a.disturbed {
 			run.part.cause = loading
 		}
 		if s.nextCall < rec.Calls.Len() {
@@ -241,7 +251,7 @@ func (s *sweep) chargeIdle(d int64, host int32) {
 		a.idleBy[run.part] += d
 	}
 	s.gapLength += d
-	if n := len(s.gap); n > 0 && s.gap[n-1].part == run.part && s.gap[n-1].loop == run.loop {
+	if n := len(s.gap); n > 0 && s.gap[n-1].part == run.part && s.gap[n-1].step == run.step {
 		s.gap[n-1].time += d
 		return
 	}
@@ -281,13 +291,13 @@ func (s *sweep) endGap() {
 			}
 			sum := s.a.longGaps[run.part]
 			if sum == nil {
-				sum = &gapSum{site: run.call}
+				sum = &gapSum{site: run.call, times: make([]int64, s.a.stepCount())}
 				s.a.longGaps[run.part] = sum
 			}
 			if sum.last != s.gaps {
 				sum.count, sum.last = sum.count+1, s.gaps
 			}
-			sum.time += run.time
+			sum.times[max(run.step, 0)] += run.time
 		}
 	}
 	s.gap, s.gapLength = s.gap[:0], 0
