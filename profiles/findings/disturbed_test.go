@@ -23,6 +23,7 @@ func TestDisturbed(t *testing.T) {
 			b.launch("long", 300_000)
 			b.upload(1000, 0)
 			b.wait(100_000)
+			b.download(1000, 0)
 			for range 100 {
 				b.wait(20_000)
 				b.launch("k", 1_000)
