@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxFrames is how much of a call stack is kept; framePCs counts on it.
+// maxFrames is how much of a call stack is kept.
 const maxFrames = 32
 
 // site is the call stack from outside the recorder up to Capture.

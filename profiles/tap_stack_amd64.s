@@ -1,3 +1,4 @@
+#include "go_asm.h"
 #include "textflag.h"
 
 // func framePCs(pcs *[maxFrames]uintptr)
@@ -13,7 +14,7 @@ TEXT ·framePCs(SB), NOSPLIT|NOFRAME, $0-8
 	XORQ CX, CX
 
 next:
-	CMPQ CX, $32
+	CMPQ CX, $const_maxFrames
 	JGE  done
 	CMPQ SI, BX
 	JLS  done

@@ -27,6 +27,7 @@ type workload struct {
 // capture records a variant.
 func (o *profileFlags) capture(ctx context.Context, variant string, prices *sim.Profile, p *progress) (*profiles.Folder, *sim.Profile, error) {
 	defer p.clear()
+	variant = strings.Join(append([]string{variant}, o.set...), "+")
 	w, err := o.workload(variant)
 	if err != nil {
 		return nil, nil, err
@@ -66,11 +67,10 @@ func (o *profileFlags) capture(ctx context.Context, variant string, prices *sim.
 	return folder, prices, nil
 }
 
-// workload is what to run.
+// workload is what to run of VARIANT[+KEY=VALUE...].
 func (o *profileFlags) workload(variant string) (w workload, err error) {
 	w = workload{device: o.device, opt: trainer.Tiny()}
-	spec := strings.Join(append([]string{variant}, o.set...), "+")
-	if w.factors, err = trainer.ParseFactors(spec); err != nil {
+	if w.factors, err = trainer.ParseFactors(variant); err != nil {
 		name, _, _ := strings.Cut(variant, "+")
 		return w, fmt.Errorf("%w%s", err, suggest(name, variantNames()))
 	}

@@ -17,7 +17,7 @@ func TestProfile(t *testing.T) {
 	if code != exitOK || stderr != "" {
 		t.Fatalf("exit %d, %s", code, stderr)
 	}
-	for _, want := range []string{"gpu_padded on sim:h200: 2 steps", "simulated", "in cost", "index.md", "go tool pprof"} {
+	for _, want := range []string{"gpu_padded+batch=16 on sim:h200: 2 steps", "simulated", "in cost", "index.md", "go tool pprof"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}
@@ -48,7 +48,7 @@ func TestProfile(t *testing.T) {
 	}
 	steps := 0
 	for _, r := range results(t, filepath.Join(dir, "bench.txt")) {
-		if strings.HasPrefix(r.Name.String(), "Step/source=sim:h200/variant=gpu_padded/batch=16") {
+		if strings.HasPrefix(r.Name.String(), "Step/source=sim:h200/variant=gpu_padded+batch=16/batch=16/n=10") {
 			steps++
 			if v, _ := r.Value("h2d-copies/op"); v != 36 { // 2 rollouts x 16 routes, their lengths, distances, inputs
 				t.Errorf("%v uploads a step", v)
