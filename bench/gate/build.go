@@ -23,8 +23,7 @@ type Source struct {
 	Out      string   // the directory for the binaries
 }
 
-// Built is a side whose benchmarks are test binaries. A binary is linked when
-// a run first asks for its layout.
+// Built is a side whose benchmarks are test binaries.
 type Built struct {
 	src      Source
 	packages []listed
@@ -39,7 +38,10 @@ type listed struct {
 	dir  string
 }
 
-var _ Side = (*Built)(nil)
+var (
+	_ Side   = (*Built)(nil)
+	_ Linker = (*Built)(nil)
+)
 
 // Build finds the packages of a source that have tests and builds the first
 // layout of each. A source in which the patterns match nothing gives a side
@@ -70,19 +72,32 @@ func (b *Built) Packages() []string {
 // Run runs benchmarks in the package's own directory, where its tests find
 // their files.
 func (b *Built) Run(ctx context.Context, r Request) ([]byte, error) {
-	i := slices.IndexFunc(b.packages, func(p listed) bool { return p.path == r.Package })
-	if i < 0 {
-		return nil, fmt.Errorf("%s: no package %s", b.src.Name, r.Package)
-	}
-	binary, err := b.binary(ctx, b.packages[i], r.Layout)
+	p, err := b.find(r.Package)
 	if err != nil {
 		return nil, err
 	}
-	out, err := runBinary(ctx, binary, b.packages[i].dir, r)
+	binary, err := b.binary(ctx, p, r.Layout)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b.src.Name, err)
+		return nil, err
 	}
-	return out, nil
+	return runBinary(ctx, binary, p.dir, r)
+}
+
+// Link links a layout of a package's benchmarks, unless it has been.
+func (b *Built) Link(ctx context.Context, pkg string, layout int) error {
+	p, err := b.find(pkg)
+	if err == nil {
+		_, err = b.binary(ctx, p, layout)
+	}
+	return err
+}
+
+func (b *Built) find(pkg string) (listed, error) {
+	i := slices.IndexFunc(b.packages, func(p listed) bool { return p.path == pkg })
+	if i < 0 {
+		return listed{}, fmt.Errorf("%s: no package %s", b.src.Name, pkg)
+	}
+	return b.packages[i], nil
 }
 
 // binary links a layout of a package's test binary, once. Layout 0 is the
@@ -136,6 +151,7 @@ func list(ctx context.Context, src Source) ([]listed, error) {
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
+	cmd.Env = environment()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()

@@ -42,10 +42,14 @@ func (g *gate) judgeTimes(ctx context.Context) error {
 	if len(g.timed) == 0 {
 		return nil
 	}
-	start := g.Now()
-	g.deadline = start.Add(g.plan.Budget)
 	screen := g.newPhase(g.timedRows(), g.plan.Screen, 0)
 	g.phases = append(g.phases, screen)
+	if _, err := screen.link(ctx); err != nil {
+		return err
+	}
+	start := g.Now()
+	g.deadline = start.Add(g.plan.Budget)
+	g.Log("time %s, for %v at most", count(len(g.timed), "benchmark", "benchmarks"), g.plan.Budget)
 	if err := screen.run(ctx, start.Add(time.Duration(screenShare*float64(g.plan.Budget)))); err != nil {
 		return err
 	}
@@ -68,6 +72,11 @@ func (g *gate) judgeTimes(ctx context.Context) error {
 	}
 	confirm := g.newPhase(suspects, g.plan.Confirm, g.plan.Layouts)
 	g.phases = append(g.phases, confirm)
+	took, err := confirm.link(ctx)
+	if err != nil {
+		return err
+	}
+	g.deadline = g.deadline.Add(took)
 	if err := confirm.run(ctx, g.deadline); err != nil {
 		return err
 	}
@@ -110,39 +119,48 @@ func (g *gate) noisyUnits(key id) []string {
 	return out
 }
 
-// judge is one look: it compares all samples so far and decides what can be
-// decided.
+// judge takes the next look: it compares all samples so far and decides what
+// can be decided.
 func (p *phase) judge() error {
+	alpha := p.looks[p.next].alpha
+	p.next++
 	if len(p.pairs) == 0 {
 		return nil
 	}
-	c, err := p.comparePhase(p.alpha / float64(len(p.looks)))
+	c, err := p.compareRows(p.rows, p.pairs, alpha, nil)
+	if err != nil {
+		return err
+	}
+	excluded, err := p.excluded(c)
+	if err != nil {
+		return err
+	}
+	pooled, err := p.pooled()
 	if err != nil {
 		return err
 	}
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		s := p.states[p.rowID(r)]
-		if s == nil || s.decided {
+		key := p.rowID(r)
+		s := p.states[key]
+		if s.decided {
 			continue
 		}
 		s.row = *r
-		switch {
-		case r.Verdict == bench.RowWorse:
+		sure := r.Verdict != bench.RowTooFew && r.PAdjusted < alpha
+		switch change := worsening(r.Delta, r.Better); {
+		case sure && change > 0 && s.suspect == nil:
+			s.suspect = r
 			s.decide(bench.RowWorse, "")
-			if s.suspect == nil {
-				s.suspect = r
-				p.Log("worse, to be confirmed: %s %s %+.1f%%", r.Benchmark, r.Written, 100*r.Delta)
-			} else {
-				s.note = fmt.Sprintf("confirmed by %d fresh pairs: %+.1f%%", r.New.N, 100*r.Delta)
+			p.Log("slower, to be confirmed: %s %s %+.1f%%", r.Benchmark, r.Written, 100*r.Delta)
+		case sure && change > 0 && worsening(pooled[key], r.Better) > r.MinEffect:
+			s.decide(bench.RowWorse, fmt.Sprintf("confirmed by %d fresh pairs: %+.1f%%", r.New.N, 100*r.Delta))
+		case excluded[key]:
+			v := bench.RowSame
+			if sure && s.suspect == nil && worsening(r.Delta, r.Better) < -r.MinEffect {
+				v = bench.RowBetter
 			}
-		case r.Verdict == bench.RowBetter:
-			s.decide(bench.RowBetter, "")
-		case r.Verdict == bench.RowSame && worst(r) <= r.MinEffect:
-			s.decide(bench.RowSame, "")
-		}
-		if s.decided && s.suspect != nil && s.verdict != bench.RowWorse {
-			s.verdict, s.note = bench.RowSame, p.notConfirmed(s)
+			s.decide(v, p.notConfirmed(s))
 		}
 	}
 	return nil
@@ -150,22 +168,93 @@ func (p *phase) judge() error {
 
 func (s *state) decide(v bench.RowVerdict, note string) { s.decided, s.verdict, s.note = true, v, note }
 
-// comparePhase compares the rows that the phase is to decide.
-func (p *phase) comparePhase(alpha float64) (*bench.Comparison, error) {
+// compareRows compares rows by pairs of runs. Base's values are multiplied by
+// the row's factor, where there is one.
+func (g *gate) compareRows(rows []rowID, pairs map[id][]pair, alpha float64, factor map[rowID]float64) (*bench.Comparison, error) {
 	var l ledger
-	if err := l.announce(p.units); err != nil {
+	if err := l.announce(g.units); err != nil {
 		return nil, err
 	}
-	for _, r := range p.rows {
-		for _, pr := range p.pairs[r.id] {
-			for side := range pr.runs {
-				if err := l.add(side, pr.runs[side], func(unit string) bool { return baseUnit(unit) == r.unit }); err != nil {
+	opt := bench.CompareOptions{MinEffect: g.Compare.MinEffect}
+	if factor != nil {
+		opt.MinEffect = map[string]float64{"": 0}
+	}
+	for _, r := range rows {
+		for _, pr := range pairs[r.id] {
+			for side, run := range pr.runs {
+				one := *run
+				one.Values = nil
+				for _, v := range run.Values {
+					if baseUnit(v.Unit) != r.unit {
+						continue
+					}
+					if f, ok := factor[r]; ok && side == 0 {
+						v.Value *= f
+					}
+					one.Values = append(one.Values, v)
+				}
+				if len(one.Values) == 0 {
+					continue
+				}
+				if err := l.sides[side].Add(&one); err != nil {
 					return nil, err
 				}
 			}
 		}
 	}
-	return l.compare(bench.CompareOptions{MinEffect: p.Compare.MinEffect}, alpha)
+	return l.compare(opt, alpha)
+}
+
+// sameAlpha is the chance, at one look, that a slowdown of just the minimum
+// effect is taken to be excluded.
+const sameAlpha = 0.01
+
+// excluded is the rows of a comparison whose samples exclude a slowdown of the
+// minimum effect: those in which head is faster than base made slower by that.
+func (p *phase) excluded(c *bench.Comparison) (map[rowID]bool, error) {
+	factor := map[rowID]float64{}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		factor[p.rowID(r)] = 1 + r.MinEffect
+		if r.Better == bench.HigherBetter {
+			factor[p.rowID(r)] = 1 / (1 + r.MinEffect)
+		}
+	}
+	slower, err := p.compareRows(p.rows, p.pairs, sameAlpha, factor)
+	if err != nil {
+		return nil, err
+	}
+	out := map[rowID]bool{}
+	for i := range slower.Rows {
+		r := &slower.Rows[i]
+		out[p.rowID(r)] = r.P < 2*sameAlpha && worsening(r.Delta, r.Better) < 0
+	}
+	return out, nil
+}
+
+// pooled is the change of each row by the samples of all phases together.
+func (p *phase) pooled() (map[rowID]float64, error) {
+	pairs := p.allPairs()
+	c, err := p.compareRows(p.rows, pairs, pooledAlpha, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := map[rowID]float64{}
+	for i := range c.Rows {
+		out[p.rowID(&c.Rows[i])] = c.Rows[i].Delta
+	}
+	return out, nil
+}
+
+// allPairs is the pairs of all phases.
+func (g *gate) allPairs() map[id][]pair {
+	pairs := map[id][]pair{}
+	for _, p := range g.phases {
+		for key := range p.pairs {
+			pairs[key] = append(pairs[key], p.pairs[key]...)
+		}
+	}
+	return pairs
 }
 
 // settle decides what is still open when samples have come to an end: a row
@@ -178,11 +267,7 @@ func (p *phase) settle() {
 			continue
 		}
 		if s.row.New.N > 0 && s.row.Verdict == bench.RowSame && worst(&s.row) <= p.plan.Tolerance {
-			note := ""
-			if s.suspect != nil {
-				note = p.notConfirmed(s)
-			}
-			s.decide(bench.RowSame, note)
+			s.decide(bench.RowSame, p.notConfirmed(s))
 			continue
 		}
 		why := p.why(s)
@@ -193,7 +278,12 @@ func (p *phase) settle() {
 	}
 }
 
+// notConfirmed is the note on a row that passes though the first samples said
+// worse.
 func (p *phase) notConfirmed(s *state) string {
+	if s.suspect == nil {
+		return ""
+	}
 	return fmt.Sprintf("%+.1f%% at first, %+.1f%% in %d fresh pairs", 100*s.suspect.Delta, 100*s.row.Delta, s.row.New.N)
 }
 
@@ -211,7 +301,7 @@ func (p *phase) why(s *state) string {
 	if math.IsInf(bound, 1) {
 		text = fmt.Sprintf("%d pairs exclude nothing", n)
 	}
-	if more := max(s.row.Need, p.looks[0]) - n; more > 0 {
+	if more := max(s.row.Need, p.looks[0].pairs) - n; more > 0 {
 		text += fmt.Sprintf("; about %d more are needed, raise the budget or take a quieter machine", more)
 	}
 	return text
@@ -220,7 +310,16 @@ func (p *phase) why(s *state) string {
 // worst is how much worse a row may be at most, with 97.5% confidence.
 func worst(r *bench.Row) float64 {
 	if r.Better == bench.HigherBetter {
-		return 1/(1+r.Effect.Lo) - 1
+		return worsening(r.Effect.Lo, r.Better)
 	}
 	return r.Effect.Hi
+}
+
+// worsening is by how many times a change makes things worse, less 1, whichever
+// way the unit is better.
+func worsening(delta float64, better bench.Direction) float64 {
+	if better == bench.HigherBetter {
+		return 1/(1+delta) - 1
+	}
+	return delta
 }

@@ -28,8 +28,10 @@ type Options struct {
 	// Profiles is the directory for CPU profiles of both sides of benchmarks
 	// that fail by time; empty takes none.
 	Profiles string
-	// Log is told what is going on; nil for nobody.
-	Log func(format string, args ...any)
+	// Log is told what is going on, a line at a time, and Progress which run is
+	// next; nil for nobody.
+	Log      func(format string, args ...any)
+	Progress func(format string, args ...any)
 	// Control times a fixed piece of work; nil is a new [Control]'s Read.
 	Control func() time.Duration
 	// Now is the clock that the budget goes by; nil is time.Now.
@@ -49,6 +51,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, ...any) {}
 	}
 	if o.Control == nil {
 		o.Control = NewControl().Read
@@ -87,8 +92,8 @@ func Run(ctx context.Context, base, head Side, opt Options) (*Report, error) {
 			return nil, err
 		}
 	default:
-		g.Log("not timed: %s already", count(failed, "row fails", "rows fail"))
-		g.skipped = true
+		g.Log("times are not taken: %s already", count(failed, "row fails", "rows fail"))
+		g.skipped = len(g.timed) > 0
 	}
 	report, err := g.report()
 	if err != nil {
@@ -115,7 +120,7 @@ type gate struct {
 	states   map[rowID]*state            // those rows
 	phases   []*phase                    // the samples: the first, and those that confirm
 	deadline time.Time                   // of timed runs
-	skipped  bool                        // nothing was timed, as exact rows fail
+	skipped  bool                        // no times are judged, as exact rows fail
 	moved    string                      // why the machine is called disturbed
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -95,9 +96,11 @@ func (s *Sides) worktree(ctx context.Context, repo, commit, dir string) error {
 		// Not by the context, which may be why it is removed.
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		err := os.RemoveAll(dir)
-		_, pruned := git(ctx, repo, "worktree", "prune")
-		return errors.Join(err, pruned)
+		if _, err := git(ctx, repo, "worktree", "remove", "--force", dir); err != nil {
+			// It is none yet, as making it was interrupted, and Git tidied up.
+			return os.RemoveAll(dir)
+		}
+		return nil
 	})
 	if _, err := git(ctx, repo, "worktree", "add", "--detach", "--quiet", dir, commit); err != nil {
 		return fmt.Errorf("gate: check out %s: %w", commit, err)
@@ -164,6 +167,7 @@ func below(top, dir string) (string, error) {
 // git runs Git without the repository's hooks, and returns its output's line.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.hooksPath=" + os.DevNull}, args...)...)
+	cmd.Env = environment()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	var stdout, stderr bytes.Buffer
@@ -176,4 +180,12 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 		return "", errors.Join(err, tail(stderr.String()))
 	}
 	return strings.TrimSpace(stdout.String()), nil
+}
+
+// environment is this process's, without what ties Git to one checkout: a hook
+// has it, and the gate may be called from one.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, "GIT_DIR=") || strings.HasPrefix(kv, "GIT_WORK_TREE=") || strings.HasPrefix(kv, "GIT_INDEX_FILE=")
+	})
 }

@@ -35,8 +35,8 @@ type phase struct {
 	layout int     // its layouts come after this one
 	rows   []rowID // what it is to decide
 	jobs   []*job
-	looks  []int
-	look   int // the next one
+	looks  []look
+	next   int // the look that comes next
 
 	pairs          map[id][]pair // those that count
 	taken, dropped int
@@ -64,12 +64,39 @@ func (g *gate) newPhase(rows []rowID, alpha float64, layout int) *phase {
 	return p
 }
 
+// link makes the binaries that the phase will run, and returns how long that
+// took.
+func (p *phase) link(ctx context.Context) (time.Duration, error) {
+	start := p.Now()
+	if p.plan.Layouts == 1 {
+		return 0, nil
+	}
+	var packages []string
+	for _, j := range p.jobs {
+		if slices.Contains(packages, j.pkg) {
+			continue
+		}
+		packages = append(packages, j.pkg)
+		p.Log("link %d layouts of both sides: %s", p.plan.Layouts, j.pkg)
+		for i := range p.plan.Layouts {
+			for _, side := range p.sides {
+				if l, ok := side.(Linker); ok {
+					if err := l.Link(ctx, j.pkg, p.layout+1+i); err != nil {
+						return 0, err
+					}
+				}
+			}
+		}
+	}
+	return p.Now().Sub(start), nil
+}
+
 // run samples and judges, look by look, until every row is decided, the looks
 // are used up, the machine turns out to be disturbed, or it is late. It can be
 // called again with a later deadline.
 func (p *phase) run(ctx context.Context, deadline time.Time) error {
-	for p.look < len(p.looks) && p.moved == "" {
-		late, err := p.sample(ctx, p.looks[p.look], deadline)
+	for p.next < len(p.looks) && p.moved == "" {
+		late, err := p.sample(ctx, p.looks[p.next].pairs, deadline)
 		if err != nil {
 			return err
 		}
@@ -80,7 +107,7 @@ func (p *phase) run(ctx context.Context, deadline time.Time) error {
 		if err := p.judge(); err != nil {
 			return err
 		}
-		if p.look++; len(p.open(nil)) == 0 {
+		if len(p.open(nil)) == 0 {
 			break
 		}
 	}
@@ -91,10 +118,9 @@ func (p *phase) run(ctx context.Context, deadline time.Time) error {
 // up one look of those that are left, so that no row is judged more often than
 // planned.
 func (p *phase) end() error {
-	if p.look == len(p.looks) || p.moved != "" || len(p.open(nil)) == 0 {
+	if p.next == len(p.looks) || p.moved != "" || len(p.open(nil)) == 0 {
 		return nil
 	}
-	p.look++
 	return p.judge()
 }
 
@@ -119,12 +145,12 @@ func (p *phase) sample(ctx context.Context, n int, deadline time.Time) (late boo
 			if p.Now().After(deadline) {
 				return true, nil
 			}
-			p.Log("%d pairs: round %d, %d of %d: %s", n, round, i+1, len(todo), j.ids[0].name)
+			p.Progress("round %d, %d of %d: %s", round, i+1, len(todo), j.ids[0].name)
 			if err := p.block(ctx, j); err != nil {
 				return false, err
 			}
 		}
-		if p.look == 0 {
+		if p.next == 0 {
 			if p.short = max(0, p.remaining(n)-p.deadline.Sub(p.Now())); p.short > 0 {
 				return true, nil
 			}
@@ -170,7 +196,7 @@ func (p *phase) block(ctx context.Context, j *job) error {
 	control := p.Control()
 	for _, order := range [2][2]int{{first, 1 - first}, {1 - first, first}} {
 		if p.plan.Layouts > 1 {
-			request.Layout = p.layout + 1 + j.taken%p.plan.Layouts
+			request.Layout = p.layout + 1 + len(p.pairs[ids[0]])%p.plan.Layouts
 		}
 		var outs [2]*output
 		readings := []time.Duration{control}

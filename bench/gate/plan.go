@@ -3,6 +3,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -51,7 +52,7 @@ type Plan struct {
 func DefaultPlan() Plan {
 	return Plan{
 		Budget:    5 * time.Minute,
-		Pairs:     []int{12, 24, 48, 96},
+		Pairs:     []int{12, 24, 48, 96, 192},
 		Screen:    0.1,
 		Confirm:   0.1,
 		Tolerance: 0.05,
@@ -65,7 +66,7 @@ func DefaultPlan() Plan {
 }
 
 // Alpha is the chance of any false failure in a gate, that the plan bounds.
-func (p *Plan) Alpha() float64 { return p.Screen * p.Confirm }
+func (p *Plan) Alpha() float64 { return math.Round(p.Screen*p.Confirm*1e9) / 1e9 }
 
 func (p *Plan) check() error {
 	fraction := func(v float64) bool { return v > 0 && v < 1 }
@@ -86,15 +87,29 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// looks is the plan's looks for a number of rows. With many rows the first
-// looks may be too early for any verdict, and are left out.
-func (p *Plan) looks(alpha float64, rows int) []int {
-	looks := slices.Clone(p.Pairs)
-	need := bench.SamplesNeeded(alpha/float64(len(looks)), rows, true)
-	for i := range looks {
-		looks[i] = max(looks[i], need)
+// look is one judging of the rows.
+type look struct {
+	pairs int
+	alpha float64 // the chance of a false alarm that it may spend
+}
+
+// looks shares a chance of a false alarm out among the looks, by how many
+// samples each adds: what is small shows late. Where rows are many, the first
+// looks may be too early for any verdict, and are put off.
+func (p *Plan) looks(alpha float64, rows int) []look {
+	var out []look
+	before := 0
+	for _, n := range p.Pairs {
+		share := alpha * float64(n-before) / float64(p.Pairs[len(p.Pairs)-1])
+		before = n
+		need := max(n, bench.SamplesNeeded(share, rows, true))
+		if k := len(out) - 1; k >= 0 && out[k].pairs >= need {
+			out[k].alpha += share // both fall together
+			continue
+		}
+		out = append(out, look{need, share})
 	}
-	return slices.Compact(looks)
+	return out
 }
 
 // calm says whether the control's readings around a pair agree.

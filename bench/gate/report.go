@@ -23,16 +23,18 @@ type Report struct {
 	// Disturbed says why the machine is called disturbed; empty where it is not.
 	// No row of times is then decided.
 	Disturbed string
+	// Untimed says that exact rows fail, so that no times were taken.
+	Untimed bool
 	// Old and New are all results that count, in the order they were taken:
 	// every pair of runs, or the first run of benchmarks that are not timed.
 	Old, New Samples
 	// Taken and Dropped count pairs of runs, and those of them that were taken
 	// again because the machine was not calm.
 	Taken, Dropped int
-	Profiles       []Profile     // of benchmarks that fail by time
-	Cause          string        // markdown; for whoever knows the cause to fill in
-	Seed           uint64        // of the order of runs
-	Took           time.Duration // in all
+	Profiles       []Profile            // of benchmarks that fail by time
+	Causes         []*bench.Explanation // of failures; whoever has prices of events fills them in
+	Seed           uint64               // of the order of runs
+	Took           time.Duration        // in all
 }
 
 // Samples is one side's results.
@@ -47,8 +49,10 @@ func (s *Samples) Write(w io.Writer) error { return writeResults(w, s.units, s.R
 
 // Profile is the CPU profiles of a benchmark on both sides, as files for pprof.
 type Profile struct {
-	Package, Benchmark string
-	Old, New           string
+	Package   string `json:"package"`
+	Benchmark string `json:"benchmark"` // without the number of CPUs
+	Old       string `json:"old"`
+	New       string `json:"new"`
 }
 
 // Verdict is what the gate comes to.
@@ -60,15 +64,12 @@ const pooledAlpha = 0.5
 
 // report puts together what the phases have found.
 func (g *gate) report() (*Report, error) {
-	r := &Report{Disturbed: g.moved, Seed: g.Seed, Took: g.Now().Sub(g.start)}
-	pairs := map[id][]pair{}
+	r := &Report{Disturbed: g.moved, Untimed: g.skipped, Seed: g.Seed, Took: g.Now().Sub(g.start)}
 	for _, p := range g.phases {
 		r.Taken += p.taken
 		r.Dropped += p.dropped
-		for key := range p.pairs {
-			pairs[key] = append(pairs[key], p.pairs[key]...)
-		}
 	}
+	pairs := g.allPairs()
 	for side, s := range []*Samples{&r.Old, &r.New} {
 		s.units = g.units[side]
 		for _, key := range g.order {
@@ -85,6 +86,11 @@ func (g *gate) report() (*Report, error) {
 		return nil, err
 	}
 	r.Comparison.Alpha = g.plan.Alpha()
+	if g.skipped {
+		r.Comparison.Rows = slices.DeleteFunc(r.Comparison.Rows, func(row bench.Row) bool { return g.states[g.rowID(&row)] != nil })
+		r.Comparison.Timed = 0
+		return r, nil
+	}
 	for i := range r.Comparison.Rows {
 		row := &r.Comparison.Rows[i]
 		if s := g.states[g.rowID(row)]; s != nil && !row.Exact {
@@ -97,10 +103,6 @@ func (g *gate) report() (*Report, error) {
 // settleRow gives a row of times the gate's verdict.
 func (g *gate) settleRow(row *bench.Row, s *state) {
 	switch {
-	case row.Verdict == bench.RowMissing:
-		return // the unit came in the first run alone
-	case g.skipped:
-		row.Verdict, row.Note, row.Need = bench.RowTooFew, "not timed, as exact rows fail", g.plan.Pairs[0]
 	case g.moved != "":
 		row.Verdict, row.Note, row.Need = bench.RowTooFew, "undecided: machine disturbed", g.plan.Pairs[0]
 	case s.verdict == bench.RowWorse && row.Verdict == bench.RowAccepted:

@@ -23,6 +23,12 @@ type Side interface {
 	Run(ctx context.Context, r Request) ([]byte, error)
 }
 
+// Linker is a side that must make a layout's binary before it can run it. The
+// gate asks for that ahead of timed runs, so that they are not held up.
+type Linker interface {
+	Link(ctx context.Context, pkg string, layout int) error
+}
+
 // Request is one run of a side's benchmarks.
 type Request struct {
 	Package string

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gputax/bench/gate"
+)
+
+// defaultBench is the quick benchmarks on the host, and an epoch.
+const defaultBench = `Cost|Transfer/.*/^device=host$/^batch=128$|Launch/.*/^device=host$|Epoch/^variant=cpu_loop$/^device=host$`
+
+// The units under which samples keep a run's whole time in nanoseconds, and
+// which of its side's binaries ran.
+const (
+	wallUnit   = "wall"
+	layoutUnit = "layout"
+)
+
+// collect gates the working tree by itself, linked twice, and keeps the pairs.
+func collect(ctx context.Context, s *study) (err error) {
+	temp, err := os.MkdirTemp("", "gputax-study-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	built, err := gate.Build(ctx, gate.Source{Name: "study", Dir: ".", Patterns: []string{"./bench"}, Out: temp})
+	if err != nil {
+		return err
+	}
+	plan := gate.DefaultPlan()
+	plan.Budget, plan.Pairs = 24*time.Hour, []int{s.pairs}
+	plan.Layouts *= 2      // those of the first samples, and those that confirm
+	plan.Disturbed = 0.999 // samples are wanted whatever the machine does
+	report, err := gate.Run(ctx, relinked{built, 0}, relinked{built, 100}, gate.Options{
+		Plan: &plan, Bench: s.bench, Seed: s.seed,
+		Log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir, 0o777); err != nil {
+		return err
+	}
+	for name, side := range map[string]*gate.Samples{"old.txt": &report.Old, "new.txt": &report.New} {
+		var out bytes.Buffer
+		if err := side.Write(&out); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(s.dir, name), out.Bytes(), 0o666); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("%d pairs of runs, %d of them taken again as the machine was not calm, in %v; samples are in %s\n",
+		report.Taken, report.Dropped, report.Took.Round(time.Second), s.dir)
+	return nil
+}
+
+// relinked is a side in layouts of its own, that notes how long runs take.
+type relinked struct {
+	*gate.Built
+	layouts int
+}
+
+func (r relinked) Link(ctx context.Context, pkg string, layout int) error {
+	return r.Built.Link(ctx, pkg, layout+r.layouts)
+}
+
+func (r relinked) Run(ctx context.Context, q gate.Request) ([]byte, error) {
+	layout := q.Layout
+	if layout != 0 {
+		q.Layout += r.layouts
+	}
+	start := time.Now()
+	text, err := r.Built.Run(ctx, q)
+	took := time.Since(start).Nanoseconds()
+	var out bytes.Buffer
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(line, []byte("Benchmark")) {
+			line = fmt.Appendf(nil, "%s\t%d %s\t%d %s\n", bytes.TrimSpace(line), took, wallUnit, layout, layoutUnit)
+		}
+		out.Write(line)
+	}
+	return out.Bytes(), err
+}
