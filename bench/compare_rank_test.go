@@ -186,9 +186,41 @@ func TestNormalApproximation(t *testing.T) {
 	check("U", tests.uTable(exactSize, exactSize), n*n/2, n*n*(2*n+1)/12)
 	n = exactPairs
 	check("T", tests.wTable(exactPairs), n*(n+1)/4, n*(n+1)*(2*n+1)/24)
+	// Two sizes of difference, each shared by many.
+	r := rand.New(rand.NewPCG(9, 9))
+	d := make([]float64, exactPairs+20)
+	for i := range d {
+		d[i] = float64(1+i%2) * math.Copysign(1, r.Float64()-0.4)
+	}
+	approx := tests.signedRank(d)
+	ranks, negative := doubledRanks(d)
+	if exact := signedSum(ranks, negative)[negative]; math.Abs(approx/exact-1) > 0.02 {
+		t.Errorf("%d tied pairs: p=%v, exactly %v", len(d), approx, exact)
+	}
 	if p := lowerTail(3, 3, 0); p != 1 {
 		t.Errorf("no variance: p=%v", p)
 	}
+}
+
+// doubledRanks is each difference's rank by size, doubled, and the sum of the
+// negative ones'.
+func doubledRanks(d []float64) (ranks []int, negative int) {
+	for _, v := range d {
+		rank := 1
+		for _, w := range d {
+			switch {
+			case math.Abs(w) < math.Abs(v):
+				rank += 2
+			case math.Abs(w) == math.Abs(v):
+				rank++
+			}
+		}
+		ranks = append(ranks, rank)
+		if v < 0 {
+			negative += rank
+		}
+	}
+	return ranks, negative
 }
 
 func BenchmarkTiedTail(b *testing.B) {

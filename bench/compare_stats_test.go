@@ -95,3 +95,21 @@ func TestEffectCoverage(t *testing.T) {
 		}
 	}
 }
+
+// With six pairs the 95% interval is the whole range of the Walsh ratios, with
+// six samples a side it leaves out five ratios at each end.
+func TestEffectBounds(t *testing.T) {
+	var tests rankTests
+	x, y := []float64{1, 1, 1, 1, 1, 1}, []float64{1.1, 1.2, 1.3, 1.4, 1.5, 1.6}
+	if e := tests.pairedEffect(walshRatios(x, y), 6); math.Abs(e.Lo-0.1) > 1e-12 || math.Abs(e.Hi-0.6) > 1e-12 {
+		t.Errorf("pairs: %v", e)
+	}
+	if e := tests.effect([]float64{1, 2, 3, 4, 5, 6}, []float64{10, 20, 30, 40, 50, 60}); math.Abs(e.Lo-3) > 1e-9 || math.Abs(e.Hi-24) > 1e-9 {
+		t.Errorf("sides: %v", e)
+	}
+	for _, e := range []Interval{tests.effect(x[:3], y[:3]), tests.pairedEffect(walshRatios(x[:5], y[:5]), 5)} {
+		if e.Lo != -1 || !math.IsInf(e.Hi, 1) {
+			t.Errorf("too few samples for an interval: %v", e)
+		}
+	}
+}

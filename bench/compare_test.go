@@ -79,6 +79,8 @@ func TestCompareVerdicts(t *testing.T) {
 		{"slower by less than a higher bar", samples("A", "ns/op", around(100)...), samples("A", "ns/op", around(105)...),
 			bench.CompareOptions{MinEffect: map[string]float64{"sec/op": 0.1}}, bench.RowSame, bench.Pass},
 		{"rate down", samples("A", "MB/s", around(100)...), samples("A", "MB/s", around(95)...), bench.CompareOptions{}, bench.RowWorse, bench.Regression},
+		{"rate down by 1.96%, which is 2% of time", samples("A", "MB/s", repeat(100, 30)...), samples("A", "MB/s", repeat(98.03, 30)...), bench.CompareOptions{}, bench.RowWorse, bench.Regression},
+		{"rate down by 1.95%", samples("A", "MB/s", repeat(100, 30)...), samples("A", "MB/s", repeat(98.05, 30)...), bench.CompareOptions{}, bench.RowSame, bench.Pass},
 		{"rate up", samples("A", "MB/s", around(100)...), samples("A", "MB/s", around(105)...), bench.CompareOptions{}, bench.RowBetter, bench.Pass},
 		{"any rate down", samples("A", "trees/s", around(100)...), samples("A", "trees/s", around(95)...), bench.CompareOptions{}, bench.RowWorse, bench.Regression},
 		{"announced as better higher", "Unit hits better=higher\n" + samples("A", "hits", around(100)...), samples("A", "hits", around(95)...), bench.CompareOptions{}, bench.RowWorse, bench.Regression},
@@ -181,7 +183,7 @@ func TestPairedSeesThroughDrift(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var old, new []float64
 	for i := range 20 {
-		drift := 100 + 5*float64(i)
+		drift := 100 + 5*float64(i*7%20)
 		old, new = append(old, drift*(1+0.002*r.Float64())), append(new, 1.04*drift*(1+0.002*r.Float64()))
 	}
 	a, b := samples("A", "ns/op", old...), samples("A", "ns/op", new...)
@@ -190,8 +192,22 @@ func TestPairedSeesThroughDrift(t *testing.T) {
 	}
 	c := compareTexts(t, a, b, bench.CompareOptions{Paired: true})
 	row := c.Rows[0]
+	if want := math.Exp2(-19); math.Abs(row.P-want) > 1e-12 || math.Abs(row.PAdjusted-want) > 1e-12 {
+		t.Errorf("twenty pairs that all agree have p=%v, adjusted %v; want %v", row.P, row.PAdjusted, want)
+	}
 	if row.Verdict != bench.RowWorse || math.Abs(row.Delta-0.04) > 0.002 || row.Effect.Lo < 0.03 || row.Effect.Hi > 0.05 || len(c.Undecided()) != 0 {
 		t.Errorf("paired: %+v", row)
+	}
+}
+
+// A comparison leaves the samples in the order they were taken.
+func TestCompareKeepsOrder(t *testing.T) {
+	r := readText(t, samples("A", "ns/op", 3, 1, 2))
+	if _, err := bench.Compare(r, r, bench.CompareOptions{Paired: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Samples("A", "ns/op"); !(got[0] > got[2] && got[2] > got[1]) {
+		t.Errorf("samples are now %v", got)
 	}
 }
 
