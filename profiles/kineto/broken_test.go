@@ -82,7 +82,8 @@ func TestWarned(t *testing.T) {
 		{"NaN time", runtimeEvent + "," + kernelEvent + `,{"ph":"X","cat":"kernel","name":"k","ts":NaN,"dur":1}`, "1 events lack", 1},
 		{"negative", runtimeEvent + "," + kernelEvent + `,{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":-1}`, "1 events lack", 1},
 		{"no object", runtimeEvent + "," + kernelEvent + `,3`, "1 events lack", 1},
-		{"a copy of no size", runtimeEvent + "," + kernelEvent + "," + strings.Replace(kernelEvent, "kernel", "gpu_memcpy", 1), "1 events lack", 1},
+		{"a copy of no size", runtimeEvent + "," + kernelEvent + "," + strings.NewReplacer("kernel", "gpu_memcpy", `"k"`, `"Memcpy DtoH (Device -> Pinned)"`).Replace(kernelEvent), "1 events lack", 1},
+		{"a copy of no direction", runtimeEvent + "," + kernelEvent + "," + strings.NewReplacer("kernel", "gpu_memcpy", `"correlation"`, `"bytes":1,"correlation"`).Replace(kernelEvent), "1 copies do not say", 1},
 		{"bad arguments", runtimeEvent + "," + kernelEvent + `,{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":1,"args":{"a" 3}}`, "1 events lack", 1},
 		{"two processes", runtimeEvent + "," + strings.Replace(runtimeEvent, `"pid":1`, `"pid":2`, 1) + "," + kernelEvent, "used twice", 1},
 	} {

@@ -75,6 +75,7 @@ func (im *importer) warn(orphans int) {
 		}
 	}
 	say(im.bad, "%d events lack a time, a size or well-formed arguments and are left out or count 0 bytes", im.bad)
+	say(im.aimless, "%d copies do not say which way they went, and count as neither uploads nor downloads", im.aimless)
 	if im.count[catRuntime] == 0 {
 		say(1, "no calls of the CUDA runtime: syncs and allocations are not counted, and nothing can be put to a step")
 	} else {

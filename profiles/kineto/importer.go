@@ -28,6 +28,7 @@ type importer struct {
 	copies    map[profiles.NameID]copyKind
 
 	bad     int // events that lack something
+	aimless int // copies of unknown direction
 	count   [catPython + 1]int
 	clashes int // correlations that two calls have
 }
@@ -173,6 +174,9 @@ func (im *importer) op(e *event, name profiles.NameID, a *arguments) error {
 			im.copies[name] = kind
 		}
 		o.Dir, o.Mem = kind.dir, kind.mem
+		if o.Dir == profiles.DirUnknown {
+			im.aimless++
+		}
 		if !a.hasBytes {
 			im.bad++
 		}

@@ -49,6 +49,7 @@ func trace() string {
 		}
 		add(`{"ph":"X","cat":"gpu_user_annotation","name":"forward","pid":0,"tid":7,"ts":%.3f,"dur":5}`, at+60)
 	}
+	add(`{"ph":"i","cat":"kernel","name":"an instant is no kernel","pid":0,"tid":7,"ts":60,"args":{"correlation":102}}`)
 	add(`{"name":"process_name","ph":"M","ts":1,"pid":7,"tid":0,"args":{"name":"python3"}}`)
 	add(`{"ph":"X","cat":"Trace","ts":0,"dur":5,"pid":"Spans","tid":"PyTorch Profiler","name":"PyTorch Profiler (0)","args":{"Op count":0}}`)
 	add(`{"name":"Iteration Start: PyTorch Profiler","ph":"i","s":"g","pid":"Traces","tid":"Trace PyTorch Profiler","ts":0}`)
@@ -200,8 +201,10 @@ func TestNestedCallsCountOnce(t *testing.T) {
 	{"ph":"X","cat":"cuda_driver","name":"cuMemAlloc_v2","pid":1,"tid":1,"ts":21,"dur":7,"args":{"correlation":3}},
 	{"ph":"X","cat":"cuda_runtime","name":"cudaDeviceSynchronize","pid":1,"tid":1,"ts":30,"dur":9,"args":{"correlation":4}},
 	{"ph":"X","cat":"cuda_runtime","name":"cudaStreamSynchronize","pid":1,"tid":2,"ts":31,"dur":2,"args":{"correlation":5}},
+	{"ph":"X","cat":"cuda_runtime","name":"cudaFree","pid":1,"tid":1,"ts":50,"dur":9,"args":{"correlation":6}},
+	{"ph":"X","cat":"cuda_runtime","name":"cudaDeviceSynchronize","pid":1,"tid":1,"ts":51,"dur":2,"args":{"correlation":7}},
 	{"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":14,"dur":1,"args":{"correlation":9}}]}`)
-	if c := rec.Counters(); c[device.Allocs] != 2 || c[device.Syncs] != 2 {
+	if c := rec.Counters(); c[device.Allocs] != 2 || c[device.Syncs] != 3 || c[device.Frees] != 1 {
 		t.Errorf("%v", c)
 	}
 }
@@ -210,7 +213,7 @@ func TestStacks(t *testing.T) {
 	rec := read(t, `{"traceEvents": [
 	{"ph":"X","cat":"python_function","name":"train.py(30): step","pid":1,"tid":1,"ts":5,"dur":90,"args":{"Python id":2,"Python parent id":1}},
 	{"ph":"X","cat":"python_function","name":"<built-in method copy_ of Tensor object at 0x7f2E>","pid":1,"tid":1,"ts":9,"dur":20,"args":{}},
-	{"ph":"X","cat":"python_function","name":"train.py(10): main","pid":1,"tid":1,"ts":0,"dur":100,"args":{"Python id":1}},
+	{"ph":"X","cat":"python_function","name":"train.py(10): main","pid":1,"tid":1,"ts":5,"dur":100,"args":{"Python id":1}},
 	{"ph":"X","cat":"python_function","name":"other.py(1): f","pid":1,"tid":2,"ts":0,"dur":100,"args":{}},
 	{"ph":"X","cat":"cpu_op","name":"aten::copy_","pid":1,"tid":1,"ts":9,"dur":20,"args":{"External id":2}},
 	{"ph":"X","cat":"cuda_runtime","name":"cudaMemcpyAsync","pid":1,"tid":1,"ts":10,"dur":3,"args":{"correlation":9,"External id":2}},

@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
 	"os"
@@ -185,6 +186,61 @@ func TestCallsAndOps(t *testing.T) {
 	}
 }
 
+// Operators find their calls, and the innermost wins, in whatever order the
+// rows are.
+func TestRowsInAnyOrder(t *testing.T) {
+	reversed := []string{}
+	for _, table := range []string{"NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY"} {
+		reversed = append(reversed, "CREATE TABLE r AS SELECT * FROM "+table, "DELETE FROM "+table,
+			"INSERT INTO "+table+" SELECT * FROM r ORDER BY start DESC", "DROP TABLE r")
+	}
+	sites := func(rec *profiles.Recording) (out []string) {
+		for _, c := range rec.Calls.All() {
+			for _, f := range rec.Sites[c.Site].Frames {
+				out = append(out, fmt.Sprintf("%d %s %s", c.Start, rec.Names.Name(c.Phase), f.Func))
+			}
+		}
+		return out
+	}
+	plain, turned := read(t, export(t), Options{}), read(t, export(t, reversed...), Options{})
+	if a, b := sites(plain), sites(turned); len(a) != 12 || !slices.Equal(a, b) {
+		t.Errorf("%q\nwant %q", b, a)
+	}
+	if a, b := plain.StepTotals(), turned.StepTotals(); !slices.Equal(a, b) {
+		t.Errorf("%v, want %v", b, a)
+	}
+}
+
+// Nothing is made beside an export, of whatever journal mode.
+func TestNothingIsWritten(t *testing.T) {
+	path := export(t)
+	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("?", "%3f", "#", "%23", " ", "%20").Replace(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("PRAGMA journal_mode = WAL"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	before, _ := os.ReadFile(path)
+	during := 0
+	f, err := open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.each("start", "NVTX_EVENTS", func([]int64, string) error {
+		files, _ := os.ReadDir(filepath.Dir(path))
+		during = max(during, len(files))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+	if after, _ := os.ReadFile(path); during != 1 || !bytes.Equal(before, after) {
+		t.Errorf("%d files while reading, and the export changed: %v", during, !bytes.Equal(before, after))
+	}
+}
+
 func TestStepName(t *testing.T) {
 	rec := read(t, export(t), Options{Step: "forw"})
 	if len(rec.Steps) != 2 || rec.Names.Name(rec.Steps[0].Name) != "forward" {
@@ -207,6 +263,8 @@ func TestOtherSchemas(t *testing.T) {
 			device.Counters{device.Launches: 8, device.UploadCopies: 4, device.UploadBytes: 1936, device.Syncs: 4}},
 		{"no columns of memory", []string{"ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN srcKind", "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN graphNodeId",
 			"ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN gridX"}, "",
+			device.Counters{device.Launches: 8, device.UploadCopies: 4, device.UploadBytes: 1936, device.Syncs: 4}},
+		{"a kind of memory that is not told", []string{"UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET srcKind = NULL", "INSERT INTO ENUM_CUDA_MEM_KIND VALUES (0, 'CUDA_MEMOPR_MEMORY_KIND_PAGEABLE', '')"}, "",
 			device.Counters{device.Launches: 8, device.UploadCopies: 4, device.UploadBytes: 1936, device.Syncs: 4}},
 		{"an unknown direction", []string{"UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET copyKind = 99 WHERE copyKind = 31"}, "kind 99",
 			device.Counters{device.Launches: 8, device.Syncs: 4}},

@@ -22,7 +22,7 @@ func Unnest(r *profiles.Recording) {
 			threads = append(threads, outer{})
 		}
 		o := &threads[c.Thread]
-		if o.kind == c.Kind && c.Start < o.end && c.Start+c.Dur <= o.end {
+		if o.kind == c.Kind && c.Start+c.Dur <= o.end {
 			c.Kind = profiles.CallOther
 			continue
 		}
