@@ -263,6 +263,10 @@ func (r *Results) check(side string) error {
 // get finds the benchmark of another side, nil where r has none.
 func (r *Results) get(b *benchmark) *benchmark { return r.index[b.pkg+"\x00"+b.name] }
 
+// largest is the largest value a sample may have: sums and ratios of larger
+// ones might not be numbers.
+const largest = 1e150
+
 // tidyResult checks a result and brings its values to base units.
 func tidyResult(res *benchfmt.Result) error {
 	if len(res.Name) == 0 {
@@ -276,7 +280,7 @@ func tidyResult(res *benchfmt.Result) error {
 	}
 	for i := range res.Values {
 		v := &res.Values[i]
-		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
+		if math.IsNaN(v.Value) || math.Abs(v.Value) > largest {
 			return fmt.Errorf("benchmark %s: %v %s is not a number to compare", res.Name, v.Value, v.Unit)
 		}
 		// The reader leaves the unit of a zero as it is; Add takes any.

@@ -85,6 +85,7 @@ func TestReadRefuses(t *testing.T) {
 		{"not a number", good + "BenchmarkA 1 5x ns/op\n", "test:2: parsing measurement"},
 		{"NaN", good + "BenchmarkA 1 NaN ns/op\n", "test:2: benchmark A: NaN"},
 		{"infinite", good + "BenchmarkA 1 +Inf ns/op\n", "test:2: benchmark A: +Inf"},
+		{"huge", good + "BenchmarkA 1 1e300 ns/op\n", "e+291 sec/op is not a number to compare"},
 		{"a unit twice", good + "BenchmarkA 1 5 ns/op 6 ns/op\n", "test:2: benchmark A: two values in sec/op"},
 		{"a unit twice by another name", good + "BenchmarkA 1 5 ns/op 6 sec/op\n", "two values in sec/op"},
 		{"split by a log line", good + "BenchmarkA-8  hello\n     100\t     5 ns/op\n", "test:3: a result without a benchmark's name"},

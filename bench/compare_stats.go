@@ -10,8 +10,11 @@ import (
 
 // SamplesNeeded is the fewest samples a side with which a comparison of so
 // many rows of times can find any change: with fewer, even two sides that do
-// not overlap at all are no surprise.
+// not overlap at all are no surprise. Alpha is above 0.
 func SamplesNeeded(alpha float64, rows int, paired bool) int {
+	if !(alpha > 0) {
+		return math.MaxInt
+	}
 	n := 2
 	for leastP(n, n, paired) >= alpha/float64(max(rows, 1)) {
 		n++

@@ -37,6 +37,7 @@ func TestSamplesNeeded(t *testing.T) {
 		{0.01, 1, true, 8},
 		{0.01, 24, true, 13},
 		{0.01, 4000, false, 12},
+		{0, 1, false, math.MaxInt},
 	} {
 		if got := SamplesNeeded(c.alpha, c.rows, c.paired); got != c.want {
 			t.Errorf("alpha %v, %d rows, paired %v: %d, want %d", c.alpha, c.rows, c.paired, got, c.want)
