@@ -119,7 +119,7 @@ func (b *Built) binary(ctx context.Context, p listed, layout int) (string, error
 		args = append(args, "-tags="+b.src.Tags)
 	}
 	if out, err := goCommand(ctx, b.src.Dir, append(args, p.path)...); err != nil {
-		return "", fmt.Errorf("%s: build the benchmarks of %s: %w", b.src.Name, p.path, errors.Join(err, tail(out)))
+		return "", fmt.Errorf("%s: build the benchmarks of %s: %w", b.src.Name, p.path, because(err, out))
 	}
 	b.binaries[key] = path
 	return path, nil
@@ -136,7 +136,7 @@ func list(ctx context.Context, src Source) ([]listed, error) {
 	}
 	out, err := goCommand(ctx, src.Dir, append(args, src.Patterns...)...)
 	if err != nil {
-		return nil, fmt.Errorf("%s: list the packages %s: %w", src.Name, strings.Join(src.Patterns, " "), errors.Join(err, tail(out)))
+		return nil, fmt.Errorf("%s: list the packages %s: %w", src.Name, strings.Join(src.Patterns, " "), because(err, out))
 	}
 	var packages []listed
 	for line := range strings.Lines(out) {

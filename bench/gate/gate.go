@@ -71,7 +71,7 @@ func (o Options) withDefaults() Options {
 // regression is none.
 func Run(ctx context.Context, base, head Side, opt Options) (*Report, error) {
 	opt = opt.withDefaults()
-	if err := opt.Plan.check(); err != nil {
+	if err := opt.Plan.Check(); err != nil {
 		return nil, err
 	}
 	g := &gate{

@@ -177,7 +177,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 		return "", context.Cause(ctx)
 	}
 	if err != nil {
-		return "", errors.Join(err, tail(stderr.String()))
+		return "", because(err, stderr.String())
 	}
 	return strings.TrimSpace(stdout.String()), nil
 }

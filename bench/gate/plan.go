@@ -68,7 +68,8 @@ func DefaultPlan() Plan {
 // Alpha is the chance of any false failure in a gate, that the plan bounds.
 func (p *Plan) Alpha() float64 { return math.Round(p.Screen*p.Confirm*1e9) / 1e9 }
 
-func (p *Plan) check() error {
+// Check refuses a plan that cannot be carried out.
+func (p *Plan) Check() error {
 	fraction := func(v float64) bool { return v > 0 && v < 1 }
 	switch {
 	case p.Budget <= 0:

@@ -81,17 +81,38 @@ func runBinary(ctx context.Context, binary, dir string, r Request) ([]byte, erro
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("run the benchmarks %s of %s: %w", r.Bench, r.Package, errors.Join(err, tail(stdout.String()+stderr.String())))
+		return nil, fmt.Errorf("run -bench %s of %s: %w", r.Bench, r.Package, because(err, stdout.String()+stderr.String()))
 	}
 	return stdout.Bytes(), nil
 }
 
-// tail is the end of an output as an error: what went wrong is said last.
-func tail(output string) error {
-	lines := strings.Split(strings.TrimSpace(output), "\n")
-	lines = lines[max(0, len(lines)-12):]
-	if len(lines) == 1 && lines[0] == "" {
+// said is what an output says that went wrong, in a line: its last lines, less
+// what benchmarks print when all is well.
+func said(output string) error {
+	var lines []string
+	for line := range strings.Lines(output) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		switch fields[0] {
+		case "#", "FAIL", "PASS", "Unit", "goos:", "goarch:", "pkg:", "cpu:":
+			continue
+		}
+		lines = append(lines, strings.Join(fields, " "))
+	}
+	if len(lines) == 0 {
 		return nil
 	}
-	return errors.New(strings.Join(lines, "\n"))
+	return errors.New(strings.Join(lines[max(0, len(lines)-saidLines):], "; "))
+}
+
+const saidLines = 3
+
+// because adds what a command said to the error it ended with.
+func because(err error, output string) error {
+	if more := said(output); more != nil {
+		return fmt.Errorf("%w: %w", err, more)
+	}
+	return err
 }

@@ -170,7 +170,7 @@ func (g *gateFlags) check(seeded bool) error {
 	g.checkouts.Dir = "."
 	g.checkouts.Packages = strings.FieldsFunc(g.packages, func(c rune) bool { return c == ',' || c == ' ' })
 	g.opt.Profiles = filepath.Join(g.dir, "profiles")
-	return nil
+	return g.plan.Check()
 }
 
 // write writes the results, the comment and what is printed.
