@@ -4,10 +4,15 @@ import "gputax/profiles"
 
 const noProfile = "no device profile says what a pinned copy takes"
 
+// unpricedShare is the least share of the loop that pageable copies must take
+// to be named where nothing says what pinned ones would: every program has a
+// few that do not matter.
+const unpricedShare = 0.05
+
 var pageableCopies = Rule{
 	Name:      "pageable_copies",
 	About:     "blocking copies from or to memory that is not pinned, which the driver stages through memory of its own",
-	Threshold: "one a step",
+	Threshold: "one a step; 5% of the loop where no device profile prices them",
 	Pricing:   "what they take beyond copies from pinned memory, many tiny ones taken as the one that would do",
 	Advice:    "Allocate the host's side once as pinned memory and copy from there (pin_memory in a data loader).",
 	check:     func(a *analysis) []Finding { return a.pageable(true) },
@@ -16,7 +21,7 @@ var pageableCopies = Rule{
 var asyncPageable = Rule{
 	Name:      "async_pageable",
 	About:     "copies asked to be asynchronous from or to memory that is not pinned: they are not",
-	Threshold: "one a step",
+	Threshold: "one a step; 5% of the loop where no device profile prices them",
 	Pricing:   "what they take beyond copies from pinned memory, many tiny ones taken as the one that would do",
 	Advice:    "Pin the host's side, or the copy is staged before the call returns and nothing overlaps.",
 	check:     func(a *analysis) []Finding { return a.pageable(false) },
@@ -63,6 +68,9 @@ func (a *analysis) pageable(waited bool) []Finding {
 		}
 	}
 	if a.p == nil {
+		if share(f.Evidence.Time, a.loop) < unpricedShare {
+			return nil
+		}
 		f.Unpriced, f.Evidence.Note = noProfile, ""
 	}
 	return []Finding{f}
