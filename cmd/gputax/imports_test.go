@@ -3,9 +3,12 @@ package main
 import (
 	"compress/gzip"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -21,8 +24,8 @@ func writeTrace(t *testing.T, name string, copies ...int) string {
 		corr++
 		add(`{"ph":"X","cat":"cuda_runtime","name":%q,"pid":7,"tid":7,"ts":%d,"dur":2,"args":{"External id":0,"correlation":%d}}`, name, us, corr)
 	}
+	at := 0
 	for step, n := range copies {
-		at := 10_000 * step
 		add(`{"ph":"X","cat":"user_annotation","name":"ProfilerStep#%d","pid":7,"tid":7,"ts":%d,"dur":%d}`, step, at, 100+20*n)
 		add(`{"ph":"X","cat":"user_annotation","name":"upload","pid":7,"tid":7,"ts":%d,"dur":%d}`, at+40, 20*n+5)
 		for i := range 2 {
@@ -34,6 +37,7 @@ func writeTrace(t *testing.T, name string, copies ...int) string {
 			add(`{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pageable -> Device)","pid":0,"tid":7,"ts":%d,"dur":1,"args":{"device":0,"stream":7,"correlation":%d,"bytes":484}}`, at+47+20*i, corr)
 			call("cudaStreamSynchronize", at+50+20*i)
 		}
+		at += 110 + 20*n
 	}
 	path := filepath.Join(t.TempDir(), name)
 	f, err := os.Create(path)
@@ -209,6 +213,67 @@ func TestImportErrors(t *testing.T) {
 		code, _, stderr := gputax(c.args...)
 		if code != exitError || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: exit %d, %s", c.args, code, stderr)
+		}
+	}
+}
+
+// findingsOf is the rules that fire on a trace.
+func findingsOf(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "p")
+	if code, _, stderr := gputax("profile", "-kineto", path, "-o", dir); code != exitOK {
+		t.Fatal(stderr)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "findings.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report struct{ Findings []struct{ Rule string } }
+	if err := json.Unmarshal(text, &report); err != nil {
+		t.Fatal(err)
+	}
+	rules := map[string]bool{}
+	for _, f := range report.Findings {
+		rules[f.Rule] = true
+	}
+	return rules
+}
+
+func TestFindingsOfTraces(t *testing.T) {
+	many, few := findingsOf(t, writeTrace(t, "many.json", 64, 64, 64)), findingsOf(t, writeTrace(t, "few.json", 1, 1, 1))
+	for _, rule := range []string{"tiny_copies", "pageable_copies"} {
+		if !many[rule] || few[rule] {
+			t.Errorf("%s: of many copies %v, of one a step %v", rule, many[rule], few[rule])
+		}
+	}
+}
+
+// The write-ups' patterns, from real traces that are not in the repository.
+func TestFindingsOfRealTraces(t *testing.T) {
+	dir := os.Getenv("GPUTAX_KINETO_FILES")
+	if dir == "" {
+		t.Skip("waits for GPUTAX_KINETO_FILES=DIR, a folder of torch.profiler traces (*.json.gz)")
+	}
+	for _, c := range []struct {
+		file      string
+		has, lack []string
+	}{
+		{"fixed", nil, []string{"tiny_copies", "round_trip", "pageable_copies", "sync_per_item", "launch_bound"}},
+		{"transfer_all", []string{"tiny_copies", "round_trip", "pageable_copies"}, []string{"sync_per_item", "launch_bound"}},
+		{"per_route_item", []string{"sync_per_item", "launch_bound"}, []string{"round_trip"}},
+		{"step_eager", []string{"launch_bound"}, []string{"tiny_copies", "round_trip", "pageable_copies", "sync_per_item"}},
+	} {
+		rules := findingsOf(t, filepath.Join(dir, c.file+".json.gz"))
+		t.Logf("%-15s %s", c.file, strings.Join(slices.Sorted(maps.Keys(rules)), " "))
+		for _, r := range c.has {
+			if !rules[r] {
+				t.Errorf("%s: no %s", c.file, r)
+			}
+		}
+		for _, r := range c.lack {
+			if rules[r] {
+				t.Errorf("%s: %s", c.file, r)
+			}
 		}
 	}
 }
