@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -11,14 +12,14 @@ var update = flag.Bool("update", false, "rewrite the tables in README.md")
 
 // The tables in README.md are what the commands shown above them print.
 func TestReadmeTables(t *testing.T) {
-	const path, prompt = "../../README.md", "    $ go run ./cmd/gputax run "
+	const path, prompt = "../../README.md", "    $ go run ./cmd/gputax "
 	readme, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	parts := strings.Split(string(readme), prompt)
-	if len(parts) != 3 {
-		t.Fatalf("README.md shows %d runs", len(parts)-1)
+	if len(parts) != 5 {
+		t.Fatalf("README.md shows %d commands", len(parts)-1)
 	}
 	for i, part := range parts[1:] {
 		command, rest, _ := strings.Cut(part, "\n")
@@ -47,26 +48,29 @@ func indented(text string) string {
 	return text[:end]
 }
 
-// printed is what gputax run prints, indented, without where results went.
+// printed is what a command prints, indented, without where its files went.
 func printed(t *testing.T, command string) string {
 	t.Helper()
-	args := []string{"run", "-o", t.TempDir()}
+	var args []string
 	for _, a := range strings.Fields(command) {
 		args = append(args, strings.Trim(a, "'"))
+	}
+	if args[0] != "why" {
+		args = append(args, "-o", filepath.Join(t.TempDir(), "out"))
 	}
 	code, stdout, stderr := gputax(args...)
 	if code != exitOK {
 		t.Fatal(stderr)
 	}
-	var out strings.Builder
+	var out string
 	for line := range strings.Lines(stdout) {
-		if strings.Contains(line, " results in ") {
+		if strings.Contains(line, " results in ") || strings.Contains(line, "index.md says") {
 			break
 		}
 		if line != "\n" {
 			line = "    " + line
 		}
-		out.WriteString(line)
+		out += line
 	}
-	return out.String()
+	return "\n" + strings.Trim(out, "\n") + "\n\n"
 }
