@@ -118,17 +118,13 @@ func (g *gate) settleRow(row *bench.Row, s *state) {
 // profileTime is how long a benchmark runs for a profile: a hundred samples.
 const profileTime = "1s"
 
-// most is how many benchmarks are profiled.
+// mostProfiles is how many benchmarks are profiled.
 const mostProfiles = 5
 
 // profile takes CPU profiles of the benchmarks that fail by time.
 func (g *gate) profile(ctx context.Context, r *Report) error {
 	if g.Profiles == "" {
 		return nil
-	}
-	dir, err := filepath.Abs(g.Profiles) // benchmarks run in another directory
-	if err != nil {
-		return err
 	}
 	var done []id
 	for _, row := range r.Comparison.Failed() {
@@ -138,13 +134,17 @@ func (g *gate) profile(ctx context.Context, r *Report) error {
 		}
 		done = append(done, key)
 		g.Log("profile of both sides: %s", key.name)
-		if err := os.MkdirAll(dir, 0o777); err != nil {
+		if err := os.MkdirAll(g.Profiles, 0o777); err != nil {
 			return err
 		}
 		p := Profile{Package: key.pkg, Benchmark: key.name}
 		for side, path := range []*string{&p.Old, &p.New} {
-			*path = filepath.Join(dir, fmt.Sprintf("%s.%s.pprof", fileName(key.name), sideNames[side]))
-			request := Request{Package: key.pkg, Bench: Exactly(key.name), Time: profileTime, Count: 1, CPUProfile: *path}
+			*path = filepath.Join(g.Profiles, fmt.Sprintf("%s.%s.pprof", fileName(key.name), sideNames[side]))
+			full, err := filepath.Abs(*path) // benchmarks run in another directory
+			if err != nil {
+				return err
+			}
+			request := Request{Package: key.pkg, Bench: Exactly(key.name), Time: profileTime, Count: 1, CPUProfile: full}
 			if _, err := g.run(ctx, side, request); err != nil {
 				return err
 			}
