@@ -3,6 +3,7 @@ package bench_test
 import (
 	"bytes"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -27,6 +28,17 @@ func FuzzCompare(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], false)
 		f.Add(seed[0], seed[1], true)
+	}
+	for _, pair := range [][2]string{{"base.txt", "change.txt"}, {"benchstat_old.txt", "benchstat_new.txt"}} {
+		var texts [2]string
+		for i, name := range pair {
+			text, err := os.ReadFile("testdata/compare/" + name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			texts[i] = string(text)
+		}
+		f.Add(texts[0], texts[1], false)
 	}
 	f.Fuzz(func(t *testing.T, oldText, newText string, paired bool) {
 		if len(oldText)+len(newText) > 1<<16 {
