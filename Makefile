@@ -26,6 +26,8 @@ fuzz:           # a minute on each fuzz target
 	go test -fuzz FuzzReadProfile -fuzztime 1m ./device/sim
 	go test -fuzz FuzzMatMul -fuzztime 1m ./device/host/f32
 	go test -fuzz FuzzOperations -fuzztime 1m ./device/host/f32
+	go test -fuzz FuzzRead -fuzztime 1m -fuzzminimizetime 1x ./profiles/kineto
+	go test -fuzz FuzzRead -fuzztime 1m -fuzzminimizetime 1x ./profiles/nsys
 
 ci:
 	bash .ci/run
