@@ -134,7 +134,7 @@ func TestUnquote(t *testing.T) {
 	for text, want := range map[string]string{
 		`"a"`: "a", `""`: "", `"a\"b\\"`: `a"b\`, `"\u0041\n\/"`: "A\n/", `"\q\u12"`: `\q\u12`, `"\ud800"`: "\uFFFD", `3`: "",
 	} {
-		if got := string(unquote([]byte(text), nil)); got != want {
+		if got := string(unquote([]byte(text), new([]byte))); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}

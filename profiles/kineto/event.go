@@ -43,7 +43,7 @@ type event struct {
 
 // eventReader takes events apart.
 type eventReader struct {
-	scratch []byte
+	scratch []byte // for names with escapes
 }
 
 // read takes an element of traceEvents apart. ok is false for one that does not
@@ -89,11 +89,7 @@ func (p *eventReader) read(element []byte) (e event, ok, bad bool) {
 	if name == nil || !okStart || !okDur || e.dur < 0 || e.start+e.dur < e.start {
 		return e, false, true
 	}
-	text := unquote(name, p.scratch)
-	if cap(text) > 0 && len(name) > 2 && &text[:1][0] != &name[1] {
-		p.scratch = text
-	}
-	e.name = text
+	e.name = unquote(name, &p.scratch)
 	return e, true, false
 }
 

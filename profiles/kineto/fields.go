@@ -68,9 +68,9 @@ func (f *fields) space() bool {
 	return !f.bad
 }
 
-// unquote is the text of a string value; buf is scratch for one with escapes.
-// What is no string gives nothing.
-func unquote(v, buf []byte) []byte {
+// unquote is the text of a string value: a part of it or, where it has escapes,
+// of scratch, which grows. What is no string gives nothing.
+func unquote(v []byte, scratch *[]byte) []byte {
 	if len(v) < 2 || v[0] != '"' {
 		return nil
 	}
@@ -78,7 +78,7 @@ func unquote(v, buf []byte) []byte {
 	if bytes.IndexByte(v, '\\') < 0 {
 		return v
 	}
-	buf = buf[:0]
+	buf := (*scratch)[:0]
 	for i := 0; i < len(v); i++ {
 		if v[i] != '\\' || i+1 == len(v) {
 			buf = append(buf, v[i])
@@ -111,6 +111,7 @@ func unquote(v, buf []byte) []byte {
 			buf = append(buf, '\\', v[i])
 		}
 	}
+	*scratch = buf
 	return buf
 }
 

@@ -24,7 +24,8 @@ type scanner struct {
 	off  int64 // where buf begins in the input
 	eof  bool
 
-	events int64 // seen so far
+	events  int64  // seen so far
+	scratch []byte // for keys with escapes
 }
 
 // errShort says that what is in the buffer ends too early.
@@ -181,7 +182,7 @@ func (s *scanner) object(f func(key string) error) error {
 		if err != nil {
 			return err
 		}
-		key := string(unquote(k, nil))
+		key := string(unquote(k, &s.scratch))
 		if err := s.need(':'); err != nil {
 			return err
 		}
