@@ -66,6 +66,7 @@ func Capture(ctx context.Context, dev device.Device, opt CaptureOptions, op func
 		}
 	}
 	cpu := l.startCPU(ctx, opt.CPU)
+	defer l.abandon(cpu)
 	if t.sim != nil {
 		t.sim.Observe(l.sawSim)
 		defer t.sim.Observe(nil)
@@ -167,6 +168,22 @@ func (l *logbook) startCPU(ctx context.Context, wanted bool) *bytes.Buffer {
 	l.base, l.labels = ctx, map[string]context.Context{}
 	l.label("")
 	return out
+}
+
+// abandon ends what an op that never returned has left on: it panicked, or ended
+// its goroutine as testing.T.Fatal does. After others it does nothing.
+func (l *logbook) abandon(cpu *bytes.Buffer) {
+	if !l.on {
+		return
+	}
+	l.on = false
+	if cpu != nil {
+		pprof.StopCPUProfile()
+		pprof.SetGoroutineLabels(l.base)
+	}
+	if l.ops != nil {
+		l.ops.Stop(&Recording{})
+	}
 }
 
 // ownFrames matches what recording itself runs.
