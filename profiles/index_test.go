@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -142,6 +143,28 @@ func TestWriteDirRefuses(t *testing.T) {
 	}
 	if got := fileNames(t, parent); !slices.Equal(got, []string{"file", "other"}) {
 		t.Errorf("left %q", got)
+	}
+}
+
+// Where nothing can be written is told before a run, and asking leaves nothing.
+func TestCheckPlaces(t *testing.T) {
+	parent := t.TempDir()
+	for _, check := range []func(string) error{profiles.CheckDir, profiles.CheckZip} {
+		for _, name := range []string{"p", "new/below/p"} {
+			if err := check(filepath.Join(parent, name)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if got := fileNames(t, parent); len(got) > 0 {
+			t.Errorf("left %q", got)
+		}
+		if runtime.GOOS != "linux" {
+			continue
+		}
+		const want = "nothing can be written in /proc: "
+		if err := check("/proc/new/p"); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "choose another") {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

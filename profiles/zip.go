@@ -99,34 +99,56 @@ func writeFile(path string, write func(io.Writer) error) error {
 }
 
 // CheckDir refuses what WriteDir would: a file or directory that is there and is
-// no profile. Asking before a long run saves it.
+// no profile, and a place where nothing can be written. Asking before a long run
+// saves it.
 func CheckDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return checkParent(dir)
 	}
 	if err != nil {
 		return err
 	}
 	if info.IsDir() {
 		entries, err := os.ReadDir(dir)
-		if err != nil || len(entries) == 0 {
+		if err != nil {
 			return err
 		}
 		index, err := os.ReadFile(filepath.Join(dir, "index.md"))
-		if err == nil && bytes.HasPrefix(index, []byte(indexMark)) {
-			return nil
+		if len(entries) == 0 || err == nil && bytes.HasPrefix(index, []byte(indexMark)) {
+			return checkParent(dir)
 		}
 	}
 	return fmt.Errorf("%s: %w", dir, errNotOurs)
 }
 
-// CheckZip refuses what WriteZip would: what is there and is no file.
+// CheckZip refuses what WriteZip would: what is there and is no file, and a place
+// where nothing can be written.
 func CheckZip(path string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s: %w", path, errNotOurs)
 	}
-	return nil
+	return checkParent(path)
+}
+
+// checkParent refuses a path where nothing can be made: it makes something beside
+// it, or in the first directory above that is there, and removes that again.
+func checkParent(path string) error {
+	parent := filepath.Dir(path)
+	for parent != filepath.Dir(parent) {
+		if _, err := os.Lstat(parent); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		parent = filepath.Dir(parent)
+	}
+	probe, err := os.MkdirTemp(parent, ".gputax-")
+	if err != nil {
+		if inner := errors.Unwrap(err); inner != nil {
+			err = inner // without the probe's name
+		}
+		return fmt.Errorf("nothing can be written in %s: %w; choose another place", parent, err)
+	}
+	return os.Remove(probe)
 }
 
 // setAside renames base+ext, where it is there, to the first free of base.1+ext,
