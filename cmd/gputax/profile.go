@@ -210,7 +210,11 @@ func printSummary(w io.Writer, folder *profiles.Folder, report *findings.Report)
 		if shown == most || f.Share < 0.01 {
 			break
 		}
-		fmt.Fprintf(w, "  %5.1f%%  %s\n", 100*f.Share, f.Title)
+		likely := ""
+		if f.Likely {
+			likely = "likely: "
+		}
+		fmt.Fprintf(w, "  %5.1f%%  %s%s\n", 100*f.Share, likely, f.Title)
 		shown++
 	}
 	if shown == 0 {

@@ -72,6 +72,9 @@ func (o *profileFlags) workload(variant string) (w workload, err error) {
 	w = workload{device: o.device, opt: trainer.Tiny()}
 	if w.factors, err = trainer.ParseFactors(variant); err != nil {
 		name, _, _ := strings.Cut(variant, "+")
+		if slices.Contains(variantNames(), name) {
+			return w, err // of a factor
+		}
 		return w, fmt.Errorf("%w%s", err, suggest(name, variantNames()))
 	}
 	if !o.full {

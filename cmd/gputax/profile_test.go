@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gputax/profiles"
+	"gputax/profiles/findings"
 )
 
 func TestProfile(t *testing.T) {
@@ -103,6 +106,16 @@ func TestProfileOnHost(t *testing.T) {
 	}
 }
 
+// What is inferred is called likely in the summary too.
+func TestPrintSummaryLikely(t *testing.T) {
+	var out strings.Builder
+	printSummary(&out, &profiles.Folder{Recording: &profiles.Recording{End: 100}}, &findings.Report{Findings: []findings.Finding{
+		{Title: "proven", Share: 0.5}, {Title: "inferred", Share: 0.4, Likely: true}}})
+	if text := out.String(); !strings.Contains(text, "50.0%  proven\n") || !strings.Contains(text, "40.0%  likely: inferred\n") {
+		t.Errorf("printed\n%s", text)
+	}
+}
+
 func TestProfileErrors(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "mine.txt"), []byte("notes"), 0o666); err != nil {
@@ -138,6 +151,10 @@ func TestProfileErrors(t *testing.T) {
 		if code != exitError || stdout != "" || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("profile %s: exit %d, out %q, error %q; want one line with %q", c.args, code, stdout, stderr, c.want)
 		}
+	}
+	// A wrong factor of a variant that is there suggests no variant.
+	if _, _, stderr := gputax("profile", "fastest", "-set", "nope=1"); strings.Contains(stderr, "did you mean") {
+		t.Errorf("error %q", stderr)
 	}
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
 		t.Errorf("left %v, %v", names, err)
