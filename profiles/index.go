@@ -189,9 +189,18 @@ func (f *Folder) writeOverheads(b *bytes.Buffer) {
 	b.WriteString("\n## What recording costs\n\nWall time of the same op in other runs, the fastest of each; nothing is timed in the run that is recorded.\n\n")
 	table(b, []string{"", "without", "with", "", "runs of each"}, func(row func(...string)) {
 		for _, o := range f.Overheads {
-			row(o.What, durationText(o.Without), durationText(o.With), fmt.Sprintf("%+.1f%%", 100*(float64(o.With)/float64(max(o.Without, 1))-1)), fmt.Sprint(o.Runs))
+			row(o.What, durationText(o.Without), durationText(o.With), o.share(), fmt.Sprint(o.Runs))
 		}
 	})
+}
+
+// share is how much longer the op takes with it. Recording saves no time: where
+// that is what was measured, the machine was busy with something else.
+func (o Overhead) share() string {
+	if o.With < o.Without {
+		return "less than the noise"
+	}
+	return fmt.Sprintf("%+.1f%%", 100*(float64(o.With)/float64(max(o.Without, 1))-1))
 }
 
 // knowledgeNames says what each Knowledge is.

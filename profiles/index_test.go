@@ -199,6 +199,16 @@ func TestWriteZip(t *testing.T) {
 	}
 }
 
+// Recording saves no time, whatever a busy machine makes of it.
+func TestIndexOverheadNoise(t *testing.T) {
+	f := folder()
+	f.Overheads[0].With = f.Overheads[0].Without / 2
+	var out strings.Builder
+	if err := f.WriteIndex(&out); err != nil || !strings.Contains(out.String(), "| calls | 200 ms | 100 ms | less than the noise | 3 |") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
 // A recording on a virtual clock says that its times are simulated.
 func TestIndexClock(t *testing.T) {
 	f := folder()
