@@ -121,12 +121,14 @@ func (a *analysis) detail(o *profiles.Op) *profiles.Detail {
 	return a.rec.Detail.At(int(o.Detail))
 }
 
+// notLoaders takes out words that have load in them and mean something else.
+var notLoaders = strings.NewReplacer("upload", "", "download", "", "offload", "", "payload", "", "workload", "")
+
 // isLoader says whether a phase is, by its name, the loading of data.
 func (a *analysis) isLoader(phase profiles.NameID) bool {
 	is, ok := a.loaders[phase]
 	if !ok {
-		name := strings.ToLower(a.rec.Names.Name(phase))
-		is = strings.Contains(name, "load") && !strings.Contains(name, "upload") && !strings.Contains(name, "download")
+		is = strings.Contains(notLoaders.Replace(strings.ToLower(a.rec.Names.Name(phase))), "load")
 		a.loaders[phase] = is
 	}
 	return is

@@ -25,6 +25,8 @@ func TestLoaderStarvation(t *testing.T) {
 		{"it waits for workers", step("", func(b *builder) { b.call(profiles.CallLoad, "wait", 100_000) }), 3, 3 * 100_000},
 		{"nothing but the phase tells", step("DataLoader", func(b *builder) { b.wait(100_000) }), 3, 3 * 100_000},
 		{"an upload is none", step("upload", load), 0, 0},
+		{"nor is what goes to the host's memory", step("offload optimizer", load), 0, 0},
+		{"what is loaded may go up then", step("load and upload", load), 3, 3 * 100_000},
 		{"other work is none", step("cost", load), 0, 0},
 		{"too little to matter", step("load", func(b *builder) { b.work(4_000, device.HostWork{}) }), 0, 0},
 		{"while kernels run", func(b *builder) {
