@@ -39,6 +39,7 @@ func checkRoundTrip(a *analysis) []Finding {
 		return nil
 	}
 	e := a.evidence(list)
+	e.Note = "bytes are those of both ways; so is the time, where nothing was launched between"
 	what := "copies that come back unchanged"
 	if !known {
 		what = "copies to the device, with as many of the same size back"

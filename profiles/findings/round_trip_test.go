@@ -49,6 +49,20 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
+// The count is of what came back, and the bytes and times are of more: evidence
+// says so.
+func TestRoundTripEvidence(t *testing.T) {
+	b := newBuilder()
+	b.steps(2, func(step int) {
+		b.upload(1000, uint64(step+1))
+		b.download(1000, uint64(step+1))
+	})
+	e := b.find(t, roundTrip).Evidence
+	if e.Count != 2 || e.Bytes != 4000 || e.Time != 4*11_000 || e.Note == "" {
+		t.Errorf("evidence %+v", e)
+	}
+}
+
 // Where contents are not seen, many copies of one size both ways are likely
 // round trips.
 func TestRoundTripBySize(t *testing.T) {
