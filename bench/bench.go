@@ -12,6 +12,17 @@
 //
 // On a simulated device the time is reported as sim-ns/op and ns/op is left
 // out. Output goes straight into benchstat.
+//
+// What is then done with results is here too, for any producer's:
+//
+//  1. ReadFiles reads benchmark files, and refuses what is not whole.
+//  2. Compare judges new results by old ones: times by rank tests and Holm's
+//     correction, exact units by equality. A Comparison has a verdict and writes
+//     itself as text, markdown, JSON and CSV. Package bench/gate makes the
+//     samples for it, from two versions run in alternation.
+//  3. Explain prices the change of every counter and says how much of a
+//     difference that explains; Ablate switches factors one by one and together
+//     and gives each its Shapley share.
 package bench
 
 import (

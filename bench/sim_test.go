@@ -151,7 +151,9 @@ func TestStoryCounters(t *testing.T) {
 	}{
 		{"Cost", "loop", device.Launches, 0, 0},
 		{"Cost", "per_route", device.Launches, 128, math.MaxInt64},
-		{"Cost", "fused", device.Launches, 1, 1},
+		{"Cost", "fused", device.Launches, 0, 0}, // its one launch is a graph's
+		{"Cost", "fused", device.GraphLaunches, 1, 1},
+		{"Cost", "fused", device.GraphKernels, 1, 1},
 		{"Transfer", "one_by_one", device.UploadCopies, 128, 128},
 		{"Transfer", "batched", device.UploadCopies, 1, 1},
 		{"Transfer", "keep_on_host", device.UploadCopies, 0, 0},
