@@ -65,8 +65,18 @@ func (c *cuptiOps) Stop(rec *Recording) error {
 func addOps(rec *Recording, trace *cupti.Trace, offset int64) {
 	rec.Warnings = append(rec.Warnings, trace.Warnings...)
 	streams := map[[3]uint32]int32{}
+	copies := map[uint32]int{} // where they are in rec.Ops, by correlation
 	for i := range trace.Ops {
 		o := &trace.Ops[i]
+		if first, ok := copies[o.Correlation]; ok && trace.Part(o) {
+			whole := rec.Ops.At(first)
+			whole.Bytes += int64(o.Bytes)
+			whole.Dur = max(whole.Dur, offset+int64(trace.At(o.End))-whole.Start)
+			continue
+		}
+		if o.Kind == cupti.OpCopy {
+			copies[o.Correlation] = rec.Ops.Len()
+		}
 		start := offset + int64(trace.At(o.Start))
 		dur := int64(trace.At(o.End)) + offset - start
 		if o.Start == 0 { // CUPTI has no times for it

@@ -55,13 +55,19 @@ func (t *Trace) Count() Counts {
 				c.Memsets++
 			}
 		case OpCopy:
-			// A copy may be made in parts, each with a record.
-			whole := o.InGraph || !parts[o.Correlation] || o.Call >= 0 && strings.Contains(t.Calls[o.Call].Name, "Batch")
+			whole := !parts[o.Correlation] || !t.Part(o)
 			parts[o.Correlation] = true
 			c.addCopy(o, whole)
 		}
 	}
 	return c
+}
+
+// Part says whether o, where another copy has its correlation, is a part of that
+// one: the driver may make a copy in parts, each with a record. A graph's copies
+// share their correlation and are whole, as are those of a call that makes many.
+func (t *Trace) Part(o *Op) bool {
+	return o.Kind == OpCopy && !o.InGraph && (o.Call < 0 || !strings.Contains(t.Calls[o.Call].Name, "Batch"))
 }
 
 // addCopy counts a copy's bytes, and the copy itself unless it is a later part
