@@ -74,3 +74,24 @@ func TestCaptureByEventsOnCard(t *testing.T) {
 		}
 	}
 }
+
+// A function that never returns, as one that calls testing.T.Fatal, leaves CUPTI
+// to the next.
+func TestObserveAbandonedOnCard(t *testing.T) {
+	onCard(t)
+	o, err := profiles.NewObserver()
+	if err != nil {
+		t.Skipf("waits for CUPTI: %v", err)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic is gone")
+			}
+		}()
+		o.Observe(func() error { panic("it broke") })
+	}()
+	if _, err := o.Observe(func() error { return nil }); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+}

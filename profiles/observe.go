@@ -59,6 +59,7 @@ func (o *Observer) Observe(f func() error) (*Observation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("observe: %w", err)
 	}
+	defer s.Stop() // where f never returns; else it has stopped by then
 	err = f()
 	trace, stopErr := s.Stop()
 	if stopErr != nil {
