@@ -24,9 +24,10 @@ func (r *Recording) WriteTrace(w io.Writer, ops int) (left int, err error) {
 	if err := r.CheckValid(); err != nil {
 		return 0, err
 	}
-	t := &trace{rec: r, out: bufio.NewWriterSize(w, 1<<16), until: r.End, tracks: map[track]int{}}
+	t := &trace{rec: r, out: bufio.NewWriterSize(w, 1<<16), until: r.End + 1, limit: r.Ops.Len(), tracks: map[track]int{}}
 	if ops = cmp.Or(ops, TraceOps); r.Ops.Len() > ops {
-		t.until, left = r.Ops.At(ops).Start, r.Ops.Len()-ops
+		t.limit, left = ops, r.Ops.Len()-ops
+		t.until = r.Ops.At(ops-1).Start + 1 // several may begin together
 	}
 	t.header(left)
 	t.spans()
@@ -41,7 +42,8 @@ func (r *Recording) WriteTrace(w io.Writer, ops int) (left int, err error) {
 type trace struct {
 	rec    *Recording
 	out    *bufio.Writer
-	until  int64         // what begins then or later is left out
+	limit  int           // so many ops are in it
+	until  int64         // what else begins then or later is left out
 	tracks map[track]int // their thread ids
 	buf    []byte        // the event being written
 	some   bool          // it is not the first
@@ -183,7 +185,7 @@ func (t *trace) ops() {
 	r := t.rec
 	graphs := map[int32]bool{} // whose first node has its arrow
 	for i, o := range r.Ops.All() {
-		if o.Start >= t.until {
+		if i >= t.limit {
 			return
 		}
 		k := track{device: int32(o.Device), kind: streamTrack, number: o.Stream}

@@ -19,8 +19,8 @@ func (t *trace) counters() {
 	points := (t.until-r.Start)/width + 1
 	launches, copied := make([]int64, points), make([]int64, points)
 	var changes []change
-	for _, o := range r.Ops.All() {
-		if o.Start >= t.until {
+	for i, o := range r.Ops.All() {
+		if i >= t.limit {
 			break
 		}
 		at := (o.Start - r.Start) / width

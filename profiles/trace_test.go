@@ -253,6 +253,19 @@ func TestTraceLimit(t *testing.T) {
 	}
 }
 
+// As many are left out as it says, also where several begin together.
+func TestTraceLimitTogether(t *testing.T) {
+	r := &profiles.Recording{End: 100}
+	for range 3 {
+		r.Ops.Add(profiles.Op{Name: r.Names.ID("k"), Call: -1, Detail: -1, Start: 50, Dur: 10})
+	}
+	var out bytes.Buffer
+	left, err := r.WriteTrace(&out, 2)
+	if got := strings.Count(out.String(), `"name":"k"`); err != nil || left != 1 || got != 2 {
+		t.Errorf("%d ops are in it, %d left out, error %v", got, left, err)
+	}
+}
+
 // Counter tracks have the rates and the depth of the queue.
 func TestTraceCounters(t *testing.T) {
 	var out bytes.Buffer
