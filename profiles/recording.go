@@ -221,6 +221,9 @@ type Detail struct {
 	// Content is a hash of what a copy moved, or of everything a kernel was
 	// given: scalars and the contents of its buffers. 0 is unknown.
 	Content uint64
+	// After is the same hash of a kernel launched by itself once it had run: equal
+	// to Content where it changed nothing. 0 is unknown.
+	After uint64
 	// Buffer tells device buffers apart: the one a copy wrote or read. Parts of
 	// an allocation that begin at different offsets have different numbers.
 	Buffer uint32

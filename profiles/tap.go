@@ -151,6 +151,7 @@ func (t *tap) Launch(s device.Stream, k *device.Kernel, args device.Args) error 
 	call := t.log.begin(Call{Kind: CallLaunch}, n.name)
 	err := t.Device.Launch(s, k, args)
 	t.log.end(call, err)
+	n.detail.After = t.log.content(n)
 	return errors.Join(err, t.ran(call, s, timed, err, t.single[:]))
 }
 

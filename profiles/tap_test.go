@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"bytes"
 	"errors"
 	"reflect"
 	"runtime"
@@ -478,5 +479,39 @@ func TestSites(t *testing.T) {
 	}
 	if n := len(tap.log.sites); n < 60 || n > len(paths) {
 		t.Errorf("%d call sites of %d paths", n, len(paths))
+	}
+}
+
+// What a kernel leaves is seen as well as what it is given: the same into the
+// same place again changes nothing.
+func TestCaptureAfter(t *testing.T) {
+	dev := host.New()
+	r, err := Capture(t.Context(), dev, CaptureOptions{Contents: true}, func(rec *device.Recorder) error {
+		from, err := rec.Alloc(64)
+		if err != nil {
+			return err
+		}
+		to, err := rec.Alloc(64)
+		if err != nil {
+			return err
+		}
+		err = rec.Upload(from, bytes.Repeat([]byte{7}, 64))
+		for range 2 {
+			err = errors.Join(err, rec.Launch(device.Default, copyKernel, device.Buf(to), device.Buf(from), device.Int(4)))
+		}
+		return errors.Join(err, rec.Free(from), rec.Free(to))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kernels []*Detail
+	for _, o := range r.Ops.All() {
+		if o.Kind == OpKernel {
+			kernels = append(kernels, r.Detail.At(int(o.Detail)))
+		}
+	}
+	first, again := kernels[0], kernels[1]
+	if first.Content == first.After || again.Content != first.After || again.After != first.After || again.After == 0 {
+		t.Errorf("given %x left %x, then given %x left %x", first.Content, first.After, again.Content, again.After)
 	}
 }

@@ -98,7 +98,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 		case errors.Is(err, errRegression):
 			return exitRegression
 		default:
-			fmt.Fprintf(stderr, "gputax %s: %v\n", c.name, err)
+			fmt.Fprintf(stderr, "gputax %s: %s\n", c.name, strings.ReplaceAll(err.Error(), "\n", "; ")) // joined errors too are one line
 			return exitError
 		}
 	}

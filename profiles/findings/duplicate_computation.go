@@ -13,7 +13,7 @@ const dupShare = 0.25
 
 var duplicateComputation = Rule{
 	Name:      "duplicate_computation",
-	About:     "kernels given the same contents again within a step",
+	About:     "kernels given the same contents again within a step, or that leave everything as the same kernel left it before",
 	Threshold: "a quarter of a kernel's launches in a phase, in the middle step of all",
 	Pricing:   "the repeated launches and their kernels",
 	Advice:    "Compute it once and keep the result; look for the same block twice.",
@@ -63,13 +63,14 @@ func findDuplicates(a *analysis) *duplicates {
 	}
 	d := &duplicates{marked: make([]uint64, a.rec.Ops.Len()/64+1), accepted: map[dupKey]bool{}}
 	counts := map[dupKey]*count{}
-	seen, step := map[work]bool{}, int32(-1)
+	seen, left, step := map[work]bool{}, map[work]bool{}, int32(-1)
 	for i, o := range a.rec.Ops.All() {
 		if o.Kind != profiles.OpKernel || o.Call < 0 || !a.opInLoop(o) {
 			continue
 		}
 		if s := a.callOf(o).Step; s != step {
 			clear(seen)
+			clear(left)
 			step = s
 		}
 		k := dupKey{a.opPhase(o), o.Name}
@@ -84,12 +85,14 @@ func findDuplicates(a *analysis) *duplicates {
 			continue
 		}
 		d.seen++
-		if w := (work{o.Name, detail.Content}); seen[w] {
+		// Where the result goes to the same place again, the second launch is given
+		// what the first has left, and changes nothing.
+		given, after := work{o.Name, detail.Content}, work{o.Name, detail.After}
+		if seen[given] || given == after && left[after] {
 			d.marked[i/64] |= 1 << (i % 64)
 			c.dups[step]++
-		} else {
-			seen[w] = true
 		}
+		seen[given], left[after] = true, true
 	}
 	for k, c := range counts {
 		slices.Sort(c.dups)

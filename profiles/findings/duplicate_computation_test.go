@@ -40,6 +40,35 @@ func TestDuplicateComputation(t *testing.T) {
 				}
 			})
 		}, 0, 0},
+		{"into the same place again", func(b *builder) {
+			b.steps(3, func(step int) {
+				for i := range 10 {
+					first := b.detail(b.launch("k", 100))
+					first.Content, first.After = uint64(100*step+10*i+1), uint64(100*step+10*i+2)
+					again := b.detail(b.launch("k", 100))
+					again.Content, again.After = first.After, first.After
+				}
+				b.sync()
+			})
+		}, 30, 30 * 4_000},
+		{"one after the other, in place", func(b *builder) {
+			b.steps(3, func(step int) {
+				for i := range 10 {
+					d := b.detail(b.launch("k", 100))
+					d.Content, d.After = uint64(100*step+i+1), uint64(100*step+i+2)
+				}
+				b.sync()
+			})
+		}, 0, 0},
+		{"once, and nothing to do", func(b *builder) {
+			b.steps(3, func(step int) {
+				for i := range 10 {
+					d := b.detail(b.launch("k", 100))
+					d.Content, d.After = uint64(100*step+i+1), uint64(100*step+i+1)
+				}
+				b.sync()
+			})
+		}, 0, 0},
 		{"another kernel on the same contents", func(b *builder) {
 			b.steps(3, func(step int) {
 				b.detail(b.launch("k", 100)).Content = 1
