@@ -6,15 +6,16 @@ import (
 	"gputax/profiles"
 )
 
-// dupShare is the least share of a kernel's launches that must be duplicates:
-// now and then two routes begin alike and their first edges are added up twice,
-// which is nobody's mistake; a block that runs twice makes it half.
-const dupShare = 0.25
+// dupShare is the least share of a kernel's launches that must be duplicates: a
+// block that runs twice makes it half. Now and then two routes begin alike and
+// their first edges are added up twice, and when most routes are done a step of
+// decoding changes little, up to a quarter of the steps: nobody's mistakes.
+const dupShare = 0.4
 
 var duplicateComputation = Rule{
 	Name:      "duplicate_computation",
 	About:     "kernels given the same contents again within a step, or that leave everything as the same kernel left it before",
-	Threshold: "a quarter of a kernel's launches in a phase, in the middle step of all",
+	Threshold: "four in ten of a kernel's launches in a phase, in the middle step of all",
 	Pricing:   "the repeated launches and their kernels",
 	Advice:    "Compute it once and keep the result; look for the same block twice.",
 	Needs:     []profiles.Knowledge{profiles.Contents, profiles.StepBounds},
