@@ -46,8 +46,11 @@ type Recording struct {
 	Ops    Log[Op]     // in order of Start
 	Detail Log[Detail] // of ops that have one
 	Steps  []Span      // one a training step, in order
-	Phases []Span      // in order of Start; they do not nest
-	Padded []Padding   // what was declared about padded batches
+	// EpochSteps is how many steps an epoch has, which may be more than were
+	// recorded; 0 where nobody said.
+	EpochSteps int
+	Phases     []Span    // in order of Start; they do not nest
+	Padded     []Padding // what was declared about padded batches
 	// HostWork is what calls of the kinds CallHostWork and CallLoad declared, in
 	// order of Call.
 	HostWork []HostWork

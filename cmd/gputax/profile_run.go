@@ -172,6 +172,9 @@ func (w workload) capture(ctx context.Context, dev device.Device, opt profiles.C
 	e := &epoch{workload: w, ctx: ctx}
 	opt.Setup = e.setUp
 	rec, err := profiles.Capture(ctx, dev, opt, e.op)
+	if rec != nil {
+		rec.EpochSteps = trainer.Tiny().Epoch / w.factors.Batch
+	}
 	return rec, e.took, errors.Join(err, e.close())
 }
 

@@ -42,9 +42,10 @@ type Finding struct {
 	Rule     string   `json:"rule"`
 	Title    string   `json:"title"`
 	Evidence Evidence `json:"evidence"`
-	Price    int64    `json:"price_ns"`          // of the recorded window; 0 where Unpriced says why
-	PerStep  int64    `json:"price_ns_per_step"` // the same, by step; 0 where no steps are known
-	Share    float64  `json:"share"`             // Price over Report.Epoch
+	Price    int64    `json:"price_ns"`                     // of the recorded window; 0 where Unpriced says why
+	PerStep  int64    `json:"price_ns_per_step"`            // the same, by step; 0 where no steps are known
+	PerEpoch int64    `json:"price_ns_per_epoch,omitempty"` // and by epoch; 0 where nobody said how many steps one has
+	Share    float64  `json:"share"`                        // Price over Report.Epoch
 	Unpriced string   `json:"unpriced,omitempty"`
 	Advice   string   `json:"advice"`
 	Likely   bool     `json:"likely"` // inferred, not proven
@@ -124,6 +125,7 @@ func Run(rec *profiles.Recording, p *sim.Profile) *Report {
 			f.Share = share(f.Price, a.epoch)
 			if len(rec.Steps) > 0 {
 				f.PerStep = f.Price / int64(len(rec.Steps))
+				f.PerEpoch = int64(float64(f.Price) * float64(rec.EpochSteps) / float64(len(rec.Steps)))
 			}
 			r.Findings = append(r.Findings, f)
 		}

@@ -71,6 +71,7 @@ func golden(t *testing.T, file string, got []byte) {
 
 func TestReport(t *testing.T) {
 	b := story()
+	b.rec.EpochSteps = 25
 	r := Run(b.recording(t), b.p)
 	var md, js bytes.Buffer
 	if err := r.WriteMarkdown(&md); err != nil {
@@ -89,7 +90,7 @@ func TestReport(t *testing.T) {
 		if i > 0 && f.Price > r.Findings[i-1].Price {
 			t.Errorf("%s is dearer than %s before it", f.Rule, r.Findings[i-1].Rule)
 		}
-		if f.Price > r.Epoch || f.Share != float64(f.Price)/float64(r.Epoch) || f.PerStep != f.Price/2 || f.Title == "" || f.Advice == "" {
+		if f.Price > r.Epoch || f.Share != float64(f.Price)/float64(r.Epoch) || f.PerStep != f.Price/2 || f.PerEpoch != f.Price*25/2 || f.Title == "" || f.Advice == "" {
 			t.Errorf("%+v", f)
 		}
 	}

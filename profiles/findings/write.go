@@ -127,6 +127,9 @@ func (f *Finding) price() string {
 	if f.PerStep > 0 {
 		s += fmt.Sprintf(", %s a step", duration(f.PerStep))
 	}
+	if f.PerEpoch > 0 && f.PerEpoch != f.Price {
+		s += fmt.Sprintf(", %s an epoch", duration(f.PerEpoch))
+	}
 	return s
 }
 
