@@ -150,7 +150,7 @@ func TestGateOfTimes(t *testing.T) {
 	}
 	plan := DefaultPlan()
 	plan.Window, plan.Windows, plan.Layouts = time.Millisecond, 3, 1
-	plan.Calm, plan.Disturbed = 0.99, 0.99 // the slowdown is larger than any noise
+	plan.Calm, plan.Disturbed = 100, 0.99 // the slowdown is larger than any noise
 	report, err := Run(t.Context(), sides.Base, sides.Head, Options{Plan: &plan, CPUs: 2, Profiles: t.TempDir(),
 		Control: func() time.Duration { return time.Millisecond }})
 	if err := errors.Join(err, sides.Close()); err != nil {

@@ -1,8 +1,6 @@
 package gate
 
-import (
-	"time"
-)
+import "time"
 
 // Control is a fixed piece of work that is timed between runs. It is compiled
 // into the gate, so both sides have the same one: where its time moves, the
@@ -21,20 +19,17 @@ func NewControl() *Control {
 	return c
 }
 
-// controlRounds is how many rounds a reading is the fastest of: one round may
-// be cut in two by the scheduler, three hardly are.
-const controlRounds = 3
+// controlRounds is how many rounds a reading is the mean of.
+const controlRounds = 5
 
-// Read times the work, about a millisecond in all, and returns the fastest of
-// three rounds.
+// Read times the work, a millisecond or two in all, and returns the mean time of
+// a round. It feels whatever else wants the CPU.
 func (c *Control) Read() time.Duration {
-	best := time.Duration(1<<63 - 1)
+	start := time.Now()
 	for range controlRounds {
-		start := time.Now()
 		c.round()
-		best = min(best, time.Since(start))
 	}
-	return best
+	return time.Since(start) / controlRounds
 }
 
 // round is arithmetic in four chains, which feels a neighbour on the same core,

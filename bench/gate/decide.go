@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"gputax/bench"
@@ -122,20 +123,22 @@ func (g *gate) noisyUnits(key id) []string {
 // judge takes the next look: it compares all samples so far and decides what
 // can be decided.
 func (p *phase) judge() error {
-	alpha := p.looks[p.next].alpha
+	open := p.openRows()
+	// The rows that are decided keep their share.
+	alpha := p.looks[p.next].alpha * float64(len(open)) / float64(len(p.rows))
 	p.next++
-	if len(p.pairs) == 0 {
+	if !slices.ContainsFunc(open, func(r rowID) bool { return len(p.pairs[r.id]) > 0 }) {
 		return nil
 	}
-	c, err := p.compareRows(p.rows, p.pairs, alpha, nil)
+	c, err := p.compareRows(open, p.pairs, alpha, nil)
 	if err != nil {
 		return err
 	}
-	excluded, err := p.excluded(c)
+	excluded, err := p.excluded(open, c)
 	if err != nil {
 		return err
 	}
-	pooled, err := p.pooled()
+	pooled, err := p.pooled(open)
 	if err != nil {
 		return err
 	}
@@ -143,9 +146,6 @@ func (p *phase) judge() error {
 		r := &c.Rows[i]
 		key := p.rowID(r)
 		s := p.states[key]
-		if s.decided {
-			continue
-		}
 		s.row = *r
 		sure := r.Verdict != bench.RowTooFew && r.PAdjusted < alpha
 		switch change := worsening(r.Delta, r.Better); {
@@ -164,6 +164,11 @@ func (p *phase) judge() error {
 		}
 	}
 	return nil
+}
+
+// openRows is the rows that are not decided.
+func (p *phase) openRows() []rowID {
+	return slices.DeleteFunc(slices.Clone(p.rows), func(r rowID) bool { return p.states[r].decided })
 }
 
 func (s *state) decide(v bench.RowVerdict, note string) { s.decided, s.verdict, s.note = true, v, note }
@@ -211,7 +216,7 @@ const sameAlpha = 0.01
 
 // excluded is the rows of a comparison whose samples exclude a slowdown of the
 // minimum effect: those in which head is faster than base made slower by that.
-func (p *phase) excluded(c *bench.Comparison) (map[rowID]bool, error) {
+func (p *phase) excluded(open []rowID, c *bench.Comparison) (map[rowID]bool, error) {
 	factor := map[rowID]float64{}
 	for i := range c.Rows {
 		r := &c.Rows[i]
@@ -220,7 +225,7 @@ func (p *phase) excluded(c *bench.Comparison) (map[rowID]bool, error) {
 			factor[p.rowID(r)] = 1 / (1 + r.MinEffect)
 		}
 	}
-	slower, err := p.compareRows(p.rows, p.pairs, sameAlpha, factor)
+	slower, err := p.compareRows(open, p.pairs, sameAlpha, factor)
 	if err != nil {
 		return nil, err
 	}
@@ -233,9 +238,8 @@ func (p *phase) excluded(c *bench.Comparison) (map[rowID]bool, error) {
 }
 
 // pooled is the change of each row by the samples of all phases together.
-func (p *phase) pooled() (map[rowID]float64, error) {
-	pairs := p.allPairs()
-	c, err := p.compareRows(p.rows, pairs, pooledAlpha, nil)
+func (p *phase) pooled(open []rowID) (map[rowID]float64, error) {
+	c, err := p.compareRows(open, p.allPairs(), pooledAlpha, nil)
 	if err != nil {
 		return nil, err
 	}

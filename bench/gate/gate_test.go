@@ -136,8 +136,8 @@ func TestRunsAlternate(t *testing.T) {
 			}
 			out.WriteByte("AB"[r.side])
 			pair := w.runs[2+i/2*2]
-			if r.Layout != pair.Layout || r.Layout < 1 || r.Time != "4ms" || r.Count != 5 {
-				t.Errorf("run %d is %+v; want both of a pair in one layout, and 5 windows of 4ms", i, r)
+			if r.Layout != pair.Layout || r.Layout < 1 || r.Time != "1ms" || r.Count != 5 {
+				t.Errorf("run %d is %+v; want both of a pair in one layout, and 5 windows of 1ms", i, r)
 			}
 		}
 		return out.String()
@@ -162,7 +162,7 @@ func TestSlowOpsRunOnce(t *testing.T) {
 		op    time.Duration
 		time  string
 		count int
-	}{{0, "4ms", 5}, {time.Millisecond, "4ms", 5}, {4 * time.Millisecond, "1x", 5}, {9 * time.Millisecond, "1x", 2}, {time.Second, "1x", 1}} {
+	}{{0, "1ms", 5}, {time.Microsecond, "1ms", 5}, {time.Millisecond, "1x", 5}, {9 * time.Millisecond, "1x", 2}, {time.Second, "1x", 1}} {
 		if benchtime, count := plan.request(c.op); benchtime != c.time || count != c.count {
 			t.Errorf("an op of %v: %s %d times, want %s %d times", c.op, benchtime, count, c.time, c.count)
 		}
@@ -203,11 +203,11 @@ func TestDisturbed(t *testing.T) {
 		reading := 0
 		o.Control = func() time.Duration {
 			reading++
-			return time.Millisecond + time.Duration(reading%2)*200*time.Microsecond
+			return time.Millisecond + time.Duration(reading%2)*1200*time.Microsecond
 		}
 	}
 	biased := func(w *world, o *Options) {
-		o.Control = func() time.Duration { return time.Millisecond + time.Duration(w.last)*50*time.Microsecond }
+		o.Control = func() time.Duration { return time.Millisecond + time.Duration(w.last)*80*time.Microsecond }
 	}
 	for name, change := range map[string]func(*world, *Options){"jumpy": jumpy, "biased": biased} {
 		r, _ := gateFakes(t, base, head, change)
@@ -224,7 +224,7 @@ func TestDisturbed(t *testing.T) {
 		reading := 0
 		o.Control = func() time.Duration {
 			if reading++; reading%9 == 0 {
-				return 2 * time.Millisecond
+				return 3 * time.Millisecond
 			}
 			return time.Millisecond
 		}
@@ -320,14 +320,14 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-func TestFastestWindowCounts(t *testing.T) {
+func TestMedianWindowCounts(t *testing.T) {
 	text := "pkg: p\nBenchmarkA-4 10 30 ns/op 3 calls/op\nBenchmarkA-4 10 20 ns/op 2 calls/op\nBenchmarkA-4 10 25 ns/op 4 calls/op\nBenchmarkA-40 10 1 ns/op\n"
 	out, err := parse([]byte(text), "p", "-4")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := out.results[id{"p", "A"}]
-	if calls, _ := r.Value("calls/op"); nanoseconds(r) != 20 || calls != 2 {
+	if calls, _ := r.Value("calls/op"); opTime(r) != 25 || calls != 4 {
 		t.Errorf("kept %v", r.Values)
 	}
 	if len(out.order) != 2 {

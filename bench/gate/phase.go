@@ -95,7 +95,7 @@ func (p *phase) link(ctx context.Context) (time.Duration, error) {
 // are used up, the machine turns out to be disturbed, or it is late. It can be
 // called again with a later deadline.
 func (p *phase) run(ctx context.Context, deadline time.Time) error {
-	for p.next < len(p.looks) && p.moved == "" {
+	for p.next < len(p.looks) && p.moved == "" && len(p.openRows()) > 0 {
 		late, err := p.sample(ctx, p.looks[p.next].pairs, deadline)
 		if err != nil {
 			return err
@@ -107,9 +107,6 @@ func (p *phase) run(ctx context.Context, deadline time.Time) error {
 		if err := p.judge(); err != nil {
 			return err
 		}
-		if len(p.open(nil)) == 0 {
-			break
-		}
 	}
 	return nil
 }
@@ -118,7 +115,7 @@ func (p *phase) run(ctx context.Context, deadline time.Time) error {
 // up one look of those that are left, so that no row is judged more often than
 // planned.
 func (p *phase) end() error {
-	if p.next == len(p.looks) || p.moved != "" || len(p.open(nil)) == 0 {
+	if p.next == len(p.looks) || p.moved != "" || len(p.openRows()) == 0 {
 		return nil
 	}
 	return p.judge()
@@ -169,14 +166,13 @@ func (p *phase) remaining(n int) time.Duration {
 	return sum
 }
 
-// open is the benchmarks of a job, or of all, with rows that are not decided.
+// open is the benchmarks of a job with rows that are not decided.
 func (p *phase) open(of *job) []id {
 	var out []id
-	for _, r := range p.rows {
-		if p.states[r].decided || of != nil && !slices.Contains(of.ids, r.id) || slices.Contains(out, r.id) {
-			continue
+	for _, r := range p.openRows() {
+		if slices.Contains(of.ids, r.id) && !slices.Contains(out, r.id) {
+			out = append(out, r.id)
 		}
-		out = append(out, r.id)
 	}
 	return out
 }
@@ -247,7 +243,7 @@ const controlPairs = 400
 // sides, differs between the sides.
 func (p *phase) disturbed() string {
 	if share := float64(p.dropped) / float64(max(p.taken, 1)); share > p.plan.Disturbed {
-		return fmt.Sprintf("around %d of %d pairs of runs the control's time moved by more than %.0f%%", p.dropped, p.taken, 100*p.plan.Calm)
+		return fmt.Sprintf("around %d of %d pairs of runs the control's time changed by a factor above %g", p.dropped, p.taken, p.plan.Calm)
 	}
 	var pairs []pair
 	for _, key := range p.timed {
@@ -275,6 +271,6 @@ func (p *phase) disturbed() string {
 // The control differs between the sides where it does so by this much, and
 // chance explains it less often than that.
 const (
-	controlEffect = 0.01
+	controlEffect = 0.02
 	controlAlpha  = 0.001
 )

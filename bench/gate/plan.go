@@ -26,15 +26,15 @@ type Plan struct {
 	// Tolerance is the slowdown that samples must exclude for a row to pass
 	// that ran out of looks or budget, as a fraction.
 	Tolerance float64
-	// Calm is how much the control's times around a pair may differ, as a
-	// fraction; a pair around which they differ more is taken again.
+	// Calm is the factor by which the control's times around a pair may differ; a
+	// pair around which they differ more is taken again.
 	Calm float64
 	// Disturbed is the share of pairs taken again above which the machine is
 	// called disturbed.
 	Disturbed float64
 	// Windows and Window say what a run measures: so many windows of about that
-	// time, of which the fastest counts. An op longer than a window is timed
-	// once a window, with fewer windows as it gets longer.
+	// time, of which the median counts. An op longer than a window is timed once
+	// a window, with fewer windows as it gets longer.
 	Windows int
 	Window  time.Duration
 	// Layouts is how many binaries a side has, that differ in the order of
@@ -51,15 +51,15 @@ type Plan struct {
 // that is not disturbed, and fails for no reason less than once in a hundred.
 func DefaultPlan() Plan {
 	return Plan{
-		Budget:    5 * time.Minute,
-		Pairs:     []int{12, 24, 48, 96, 192},
+		Budget:    10 * time.Minute,
+		Pairs:     []int{12, 24, 48, 96, 192, 384, 768},
 		Screen:    0.1,
 		Confirm:   0.1,
 		Tolerance: 0.05,
-		Calm:      0.08,
-		Disturbed: 2. / 3,
+		Calm:      2,
+		Disturbed: 1. / 3,
 		Windows:   5,
-		Window:    4 * time.Millisecond,
+		Window:    time.Millisecond,
 		Layouts:   4,
 		Chunk:     1,
 	}
@@ -73,13 +73,15 @@ func (p *Plan) Check() error {
 	fraction := func(v float64) bool { return v > 0 && v < 1 }
 	switch {
 	case p.Budget <= 0:
-		return fmt.Errorf("gate: budget %v: want time for the timed runs, such as 5m", p.Budget)
+		return fmt.Errorf("gate: budget %v: want time for the timed runs, such as 10m", p.Budget)
 	case len(p.Pairs) == 0 || p.Pairs[0] < 1 || !slices.IsSorted(p.Pairs):
 		return fmt.Errorf("gate: looks at %v pairs: want numbers that grow, such as 12 24 48", p.Pairs)
 	case !fraction(p.Screen) || !fraction(p.Confirm):
 		return fmt.Errorf("gate: chances %v and %v of a false alarm: want both above 0 and below 1", p.Screen, p.Confirm)
-	case !fraction(p.Tolerance) || !fraction(p.Calm) || !fraction(p.Disturbed):
-		return fmt.Errorf("gate: tolerance %v, calm %v, disturbed %v: want all above 0 and below 1", p.Tolerance, p.Calm, p.Disturbed)
+	case !fraction(p.Tolerance) || !fraction(p.Disturbed):
+		return fmt.Errorf("gate: tolerance %v, disturbed %v: want both above 0 and below 1", p.Tolerance, p.Disturbed)
+	case !(p.Calm > 1):
+		return fmt.Errorf("gate: calm %v: want a factor above 1", p.Calm)
 	case p.Windows < 1 || p.Window <= 0:
 		return fmt.Errorf("gate: %d windows of %v: want at least one, of some time", p.Windows, p.Window)
 	case p.Layouts < 1 || p.Chunk < 1:
@@ -115,8 +117,12 @@ func (p *Plan) looks(alpha float64, rows int) []look {
 
 // calm says whether the control's readings around a pair agree.
 func (p *Plan) calm(readings ...time.Duration) bool {
-	return float64(slices.Max(readings)) <= (1+p.Calm)*float64(slices.Min(readings))
+	return float64(slices.Max(readings)) <= p.Calm*float64(slices.Min(readings))
 }
+
+// longRun is how long all windows of a run may take together where the op is
+// longer than a window.
+const longRun = 20 * time.Millisecond
 
 // request is what a run of a benchmark measures, by how long its op took when
 // it was first run: the windows, and what each is.
@@ -124,6 +130,5 @@ func (p *Plan) request(op time.Duration) (benchtime string, count int) {
 	if op < p.Window {
 		return p.Window.String(), p.Windows
 	}
-	whole := time.Duration(p.Windows) * p.Window
-	return "1x", max(1, min(p.Windows, int(whole/op)))
+	return "1x", max(1, min(p.Windows, int(longRun/op)))
 }

@@ -2,9 +2,11 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +21,7 @@ import (
 // the number of CPUs.
 type id struct{ pkg, name string }
 
-// output is what a run printed: for each benchmark the fastest of its results,
+// output is what a run printed: for each benchmark its windows' median result,
 // and what Unit lines said.
 type output struct {
 	order   []id
@@ -31,6 +33,7 @@ type output struct {
 // number of CPUs.
 func parse(text []byte, pkg, suffix string) (*output, error) {
 	out := &output{results: map[id]*benchfmt.Result{}}
+	windows := map[id][]*benchfmt.Result{}
 	lines := benchfmt.NewReader(bytes.NewReader(text), "the output of "+pkg)
 	for lines.Scan() {
 		switch rec := lines.Result().(type) {
@@ -40,14 +43,15 @@ func parse(text []byte, pkg, suffix string) (*output, error) {
 			out.units = append(out.units, rec)
 		case *benchfmt.Result:
 			key := id{pkg, strings.TrimSuffix(string(rec.Name), suffix)}
-			have := out.results[key]
-			if have == nil {
+			if windows[key] == nil {
 				out.order = append(out.order, key)
 			}
-			if have == nil || nanoseconds(rec) < nanoseconds(have) {
-				out.results[key] = rec.Clone()
-			}
+			windows[key] = append(windows[key], rec.Clone())
 		}
+	}
+	for key, results := range windows {
+		slices.SortStableFunc(results, func(a, b *benchfmt.Result) int { return cmp.Compare(nanoseconds(a), nanoseconds(b)) })
+		out.results[key] = results[(len(results)-1)/2]
 	}
 	return out, lines.Err()
 }
@@ -58,7 +62,7 @@ func nanoseconds(r *benchfmt.Result) float64 {
 	return v * 1e9
 }
 
-func opTime(r *benchfmt.Result) time.Duration { return time.Duration(nanoseconds(r)) }
+func opTime(r *benchfmt.Result) time.Duration { return time.Duration(math.Round(nanoseconds(r))) }
 
 // cpuSuffix is what testing adds to names for a number of CPUs.
 func cpuSuffix(cpus int) string {

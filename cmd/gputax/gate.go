@@ -136,7 +136,7 @@ func parseGate(stdout io.Writer, args []string) (*gateFlags, error) {
 // planFlags are the flags that change the plan.
 func (g *gateFlags) planFlags(f *flag.FlagSet) {
 	f.DurationVar(&g.plan.Budget, "budget", g.plan.Budget, "spend at most this `time` on timed runs")
-	f.Func("pairs", "judge times after these numbers of pairs of runs (comma-separated `list`; default 12,24,48,96)", func(s string) error {
+	f.Func("pairs", "judge times after these numbers of pairs of runs (comma-separated `list`; default 12,24,48,96,192,384,768)", func(s string) error {
 		g.plan.Pairs = nil
 		for _, field := range strings.Split(s, ",") {
 			n, err := strconv.Atoi(field)
@@ -147,7 +147,7 @@ func (g *gateFlags) planFlags(f *flag.FlagSet) {
 		}
 		return nil
 	})
-	f.DurationVar(&g.plan.Window, "time", g.plan.Window, "measure about this long a window; the fastest of five counts")
+	f.DurationVar(&g.plan.Window, "time", g.plan.Window, "measure about this long a window; the median of five counts")
 	f.Float64Var(&g.plan.Tolerance, "tolerance", g.plan.Tolerance, "a row passes undecided only if its samples exclude a slowdown of this `fraction`")
 	f.IntVar(&g.plan.Layouts, "layouts", g.plan.Layouts, "link `N` binaries a side, with functions in different orders")
 	f.IntVar(&g.plan.Chunk, "chunk", g.plan.Chunk, "run `N` benchmarks in a process")

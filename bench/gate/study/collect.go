@@ -9,11 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"gputax/bench"
 	"gputax/bench/gate"
 )
 
-// defaultBench is the quick benchmarks on the host, and an epoch.
-const defaultBench = `Cost|Transfer/.*/^device=host$/^batch=128$|Launch/.*/^device=host$|Epoch/^variant=cpu_loop$/^device=host$`
+// defaultBench is the quick benchmarks on the host.
+const defaultBench = `Cost//^device=host$/^batch=128$|Transfer//^device=host$/^batch=128$|Launch//^device=host$`
 
 // The units under which samples keep a run's whole time in nanoseconds, and
 // which of its side's binaries ran.
@@ -22,7 +23,12 @@ const (
 	layoutUnit = "layout"
 )
 
-// collect gates the working tree by itself, linked twice, and keeps the pairs.
+// roundPairs is how many pairs of a benchmark are taken before the next round
+// over all: each layout twice.
+const roundPairs = 16
+
+// collect gates the working tree by itself, linked twice, round after round,
+// and keeps the pairs.
 func collect(ctx context.Context, s *study) (err error) {
 	temp, err := os.MkdirTemp("", "gputax-study-")
 	if err != nil {
@@ -34,30 +40,41 @@ func collect(ctx context.Context, s *study) (err error) {
 		return err
 	}
 	plan := gate.DefaultPlan()
-	plan.Budget, plan.Pairs = 24*time.Hour, []int{s.pairs}
+	plan.Budget, plan.Pairs = 24*time.Hour, []int{roundPairs}
 	plan.Layouts *= 2      // those of the first samples, and those that confirm
 	plan.Disturbed = 0.999 // samples are wanted whatever the machine does
-	report, err := gate.Run(ctx, relinked{built, 0}, relinked{built, 100}, gate.Options{
-		Plan: &plan, Bench: s.bench, Seed: s.seed,
-		Log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
-	})
-	if err != nil {
-		return err
-	}
+	opt := gate.Options{Plan: &plan, Bench: s.bench,
+		Compare: bench.CompareOptions{MinEffect: map[string]float64{"": 9}}, // nothing is to be confirmed
+		Log:     func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }}
 	if err := os.MkdirAll(s.dir, 0o777); err != nil {
 		return err
 	}
-	for name, side := range map[string]*gate.Samples{"old.txt": &report.Old, "new.txt": &report.New} {
-		var out bytes.Buffer
-		if err := side.Write(&out); err != nil {
+	var old, new gate.Samples
+	taken, dropped := 0, 0
+	for start := time.Now(); time.Since(start) < s.time; opt.Log = nil {
+		opt.Seed++
+		report, err := gate.Run(ctx, relinked{built, 0}, relinked{built, 100}, opt)
+		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(s.dir, name), out.Bytes(), 0o666); err != nil {
-			return err
+		taken, dropped = taken+report.Taken, dropped+report.Dropped
+		if old.Results == nil {
+			old, new = report.Old, report.New
+		} else {
+			old.Results, new.Results = append(old.Results, report.Old.Results...), append(new.Results, report.New.Results...)
 		}
+		for name, side := range map[string]*gate.Samples{"old.txt": &old, "new.txt": &new} {
+			var out bytes.Buffer
+			if err := side.Write(&out); err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(s.dir, name), out.Bytes(), 0o666); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(os.Stderr, "%v: %d pairs of runs, %d of them taken again as the machine was not calm\n", time.Since(start).Round(time.Second), taken, dropped)
 	}
-	fmt.Printf("%d pairs of runs, %d of them taken again as the machine was not calm, in %v; samples are in %s\n",
-		report.Taken, report.Dropped, report.Took.Round(time.Second), s.dir)
+	fmt.Printf("samples are in %s\n", s.dir)
 	return nil
 }
 

@@ -30,7 +30,7 @@ type study struct {
 	dir     string // of the samples
 	machine string
 	bench   string
-	pairs   int
+	time    time.Duration // to collect for
 	trials  int
 	seed    uint64
 }
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&s.dir, "samples", filepath.Join("gputax-out", "study"), "the samples' `directory`")
 	f.StringVar(&s.machine, "machine", fmt.Sprintf("%d shared cores", runtime.NumCPU()), "what to call this machine")
 	f.StringVar(&s.bench, "bench", defaultBench, "collect benchmarks that match this `regexp`")
-	f.IntVar(&s.pairs, "pairs", 150, "collect `N` pairs of runs of each")
+	f.DurationVar(&s.time, "time", 6*time.Minute, "collect for this long")
 	f.IntVar(&s.trials, "trials", 0, "comparisons to make (default 1000 for aa, 200 for power, 10 for live)")
 	f.Uint64Var(&s.seed, "seed", 1, "draw by this `number`")
 	f.Parse(args[1:])
