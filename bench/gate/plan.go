@@ -47,8 +47,8 @@ type Plan struct {
 	Chunk int
 }
 
-// DefaultPlan finds a slowdown of 5%, and nearly every one of 3%, on a machine
-// that is not disturbed, and fails for no reason less than once in a hundred.
+// DefaultPlan is made to find slowdowns of 5%, and most of 3%, on a machine that
+// is not disturbed, and bounds the chance of failing for no reason by 1%.
 func DefaultPlan() Plan {
 	return Plan{
 		Budget:    10 * time.Minute,

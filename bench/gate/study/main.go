@@ -10,8 +10,6 @@
 // different orders in memory, and keeps every pair of runs. aa and power replay
 // them through the gate: each comparison draws blocks of consecutive pairs at
 // random, so that what disturbs several runs in a row does so there too.
-//
-// Results of the last are in docs/results/gate_*.txt.
 package main
 
 import (
