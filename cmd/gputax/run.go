@@ -67,7 +67,7 @@ func runCommand(ctx context.Context, stdout, stderr io.Writer, args []string) er
 	if out.kept != "" {
 		fmt.Fprintf(stdout, "\nThe earlier results are now %s.", out.kept)
 	}
-	fmt.Fprintf(stdout, "\n%d of %d results in %s; compare two such files with benchstat.\n", out.lines, len(jobs)**n, out.path)
+	fmt.Fprintf(stdout, "\n%d of %d results in %s; compare two such files with gputax compare or benchstat.\n", out.lines, len(jobs)**n, out.path)
 	if errors.Is(runErr, context.Canceled) {
 		return fmt.Errorf("interrupted; %d finished results are in %s", out.lines, out.path)
 	}
