@@ -127,6 +127,9 @@ func TestGateOfTwoCommits(t *testing.T) {
 	if n := strings.Count(string(again), "2.000 calls/op"); err != nil || n != 2 {
 		t.Errorf("layout 3: %v\n%s", err, again)
 	}
+	if err := errors.Join(sides.Head.Unlink("example.com/p/sub", 3), sides.Head.Unlink("example.com/p/sub", 3)); err != nil {
+		t.Errorf("unlink, and again: %v", err)
+	}
 	if err := sides.Close(); err != nil || t.Failed() {
 		t.Fatal(err)
 	}

@@ -63,6 +63,9 @@ func (g *gate) judgeTimes(ctx context.Context) error {
 		return err
 	}
 	screen.settle()
+	if err := screen.unlink(); err != nil {
+		return err
+	}
 	suspects := g.suspects()
 	if len(suspects) == 0 || g.moved != "" {
 		return nil
@@ -85,7 +88,7 @@ func (g *gate) judgeTimes(ctx context.Context) error {
 		return err
 	}
 	confirm.settle()
-	return nil
+	return confirm.unlink()
 }
 
 // timedRows is the rows that statistics must decide, in the order they were
@@ -125,7 +128,8 @@ func (g *gate) noisyUnits(key id) []string {
 func (p *phase) judge() error {
 	open := p.openRows()
 	// The rows that are decided keep their share.
-	alpha := p.looks[p.next].alpha * float64(len(open)) / float64(len(p.rows))
+	look := p.looks[p.next]
+	alpha := p.alpha * look.share * float64(len(open)) / float64(len(p.rows))
 	p.next++
 	if !slices.ContainsFunc(open, func(r rowID) bool { return len(p.pairs[r.id]) > 0 }) {
 		return nil
@@ -134,7 +138,7 @@ func (p *phase) judge() error {
 	if err != nil {
 		return err
 	}
-	excluded, err := p.excluded(open, c)
+	excluded, err := p.excluded(open, c, sameAlpha*look.share)
 	if err != nil {
 		return err
 	}
@@ -210,13 +214,13 @@ func (g *gate) compareRows(rows []rowID, pairs map[id][]pair, alpha float64, fac
 	return l.compare(opt, alpha)
 }
 
-// sameAlpha is the chance, at one look, that a slowdown of just the minimum
+// sameAlpha is the chance, over all looks, that a slowdown of just the minimum
 // effect is taken to be excluded.
-const sameAlpha = 0.01
+const sameAlpha = 0.05
 
 // excluded is the rows of a comparison whose samples exclude a slowdown of the
 // minimum effect: those in which head is faster than base made slower by that.
-func (p *phase) excluded(open []rowID, c *bench.Comparison) (map[rowID]bool, error) {
+func (p *phase) excluded(open []rowID, c *bench.Comparison, alpha float64) (map[rowID]bool, error) {
 	factor := map[rowID]float64{}
 	for i := range c.Rows {
 		r := &c.Rows[i]
@@ -225,14 +229,14 @@ func (p *phase) excluded(open []rowID, c *bench.Comparison) (map[rowID]bool, err
 			factor[p.rowID(r)] = 1 / (1 + r.MinEffect)
 		}
 	}
-	slower, err := p.compareRows(open, p.pairs, sameAlpha, factor)
+	slower, err := p.compareRows(open, p.pairs, alpha, factor)
 	if err != nil {
 		return nil, err
 	}
 	out := map[rowID]bool{}
 	for i := range slower.Rows {
 		r := &slower.Rows[i]
-		out[p.rowID(r)] = r.P < 2*sameAlpha && worsening(r.Delta, r.Better) < 0
+		out[p.rowID(r)] = r.P < 2*alpha && worsening(r.Delta, r.Better) < 0
 	}
 	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -309,13 +310,13 @@ func TestLooks(t *testing.T) {
 	for _, rows := range []int{1, 16, 60, 500} {
 		sum, last := 0.0, 0
 		for _, l := range plan.looks(plan.Screen, rows) {
-			if l.pairs <= last || bench.SamplesNeeded(l.alpha, rows, true) > l.pairs {
-				t.Errorf("%d rows: a look at %d pairs at %g comes too early", rows, l.pairs, l.alpha)
+			if l.pairs <= last || bench.SamplesNeeded(plan.Screen*l.share, rows, true) > l.pairs {
+				t.Errorf("%d rows: a look at %d pairs for %g of the chances comes too early", rows, l.pairs, l.share)
 			}
-			sum, last = sum+l.alpha, l.pairs
+			sum, last = sum+l.share, l.pairs
 		}
-		if sum > plan.Screen*1.0000001 || sum < plan.Screen*0.9999999 {
-			t.Errorf("%d rows: looks spend %g of %g", rows, sum, plan.Screen)
+		if math.Abs(sum-1) > 1e-9 {
+			t.Errorf("%d rows: looks spend %g of the chances", rows, sum)
 		}
 	}
 }

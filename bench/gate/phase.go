@@ -2,8 +2,10 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"gputax/bench"
@@ -64,31 +66,72 @@ func (g *gate) newPhase(rows []rowID, alpha float64, layout int) *phase {
 	return p
 }
 
-// link makes the binaries that the phase will run, and returns how long that
-// took.
+// link makes the binaries that the phase will run, both sides' at a time, and
+// returns how long that took.
 func (p *phase) link(ctx context.Context) (time.Duration, error) {
 	start := p.Now()
-	if p.plan.Layouts == 1 {
-		return 0, nil
-	}
-	var packages []string
-	for _, j := range p.jobs {
-		if slices.Contains(packages, j.pkg) {
-			continue
+	for _, pkg := range p.packages() {
+		if p.plan.Layouts > 1 {
+			p.Log("link %d layouts of both sides: %s", p.plan.Layouts, pkg)
 		}
-		packages = append(packages, j.pkg)
-		p.Log("link %d layouts of both sides: %s", p.plan.Layouts, j.pkg)
-		for i := range p.plan.Layouts {
-			for _, side := range p.sides {
-				if l, ok := side.(Linker); ok {
-					if err := l.Link(ctx, j.pkg, p.layout+1+i); err != nil {
-						return 0, err
-					}
-				}
+		for i, layout := range p.layouts() {
+			p.Progress("layout %d of %d", i+1, p.plan.Layouts)
+			if err := p.linkLayout(ctx, pkg, layout); err != nil {
+				return 0, err
 			}
 		}
 	}
 	return p.Now().Sub(start), nil
+}
+
+func (p *phase) linkLayout(ctx context.Context, pkg string, layout int) error {
+	var wg sync.WaitGroup
+	var errs [2]error
+	for side := range p.sides {
+		if l, ok := p.sides[side].(Linker); ok {
+			wg.Go(func() { errs[side] = l.Link(ctx, pkg, layout) })
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs[:]...)
+}
+
+// unlink removes them, which together can be large.
+func (p *phase) unlink() error {
+	var errs []error
+	for _, pkg := range p.packages() {
+		for _, layout := range p.layouts() {
+			for _, side := range p.sides {
+				if l, ok := side.(Linker); ok {
+					errs = append(errs, l.Unlink(pkg, layout))
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// packages is those of the phase's jobs.
+func (p *phase) packages() []string {
+	var out []string
+	for _, j := range p.jobs {
+		if !slices.Contains(out, j.pkg) {
+			out = append(out, j.pkg)
+		}
+	}
+	return out
+}
+
+// layouts is those that the phase needs linked.
+func (p *phase) layouts() []int {
+	if p.plan.Layouts == 1 {
+		return nil
+	}
+	out := make([]int, p.plan.Layouts)
+	for i := range out {
+		out[i] = p.layout + 1 + i
+	}
+	return out
 }
 
 // run samples and judges, look by look, until every row is decided, the looks

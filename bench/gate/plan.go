@@ -37,9 +37,9 @@ type Plan struct {
 	// a window, with fewer windows as it gets longer.
 	Windows int
 	Window  time.Duration
-	// Layouts is how many binaries a side has, that differ in the order of
-	// functions in memory, which by itself can move a time by some percent. 1
-	// is the linker's order alone.
+	// Layouts is how many binaries a side has in a phase, that differ in the
+	// order of functions in memory, which by itself can move a time by some
+	// percent. 1 is the linker's order alone.
 	Layouts int
 	// Chunk is how many benchmarks share a process. More than one saves time
 	// where starting a process is slow, and lets what disturbs one pair disturb
@@ -60,7 +60,7 @@ func DefaultPlan() Plan {
 		Disturbed: 1. / 3,
 		Windows:   5,
 		Window:    time.Millisecond,
-		Layouts:   4,
+		Layouts:   16,
 		Chunk:     1,
 	}
 }
@@ -93,21 +93,21 @@ func (p *Plan) Check() error {
 // look is one judging of the rows.
 type look struct {
 	pairs int
-	alpha float64 // the chance of a false alarm that it may spend
+	share float64 // of the phase's chances of error that it may spend
 }
 
-// looks shares a chance of a false alarm out among the looks, by how many
-// samples each adds: what is small shows late. Where rows are many, the first
-// looks may be too early for any verdict, and are put off.
+// looks shares the chances of error out among the looks, by how many samples
+// each adds: what is small shows late. Where rows are many, the first looks may
+// be too early for any verdict at a chance of alpha, and are put off.
 func (p *Plan) looks(alpha float64, rows int) []look {
 	var out []look
 	before := 0
 	for _, n := range p.Pairs {
-		share := alpha * float64(n-before) / float64(p.Pairs[len(p.Pairs)-1])
+		share := float64(n-before) / float64(p.Pairs[len(p.Pairs)-1])
 		before = n
-		need := max(n, bench.SamplesNeeded(share, rows, true))
+		need := max(n, bench.SamplesNeeded(alpha*share, rows, true))
 		if k := len(out) - 1; k >= 0 && out[k].pairs >= need {
-			out[k].alpha += share // both fall together
+			out[k].share += share // both fall together
 			continue
 		}
 		out = append(out, look{need, share})

@@ -24,9 +24,11 @@ type Side interface {
 }
 
 // Linker is a side that must make a layout's binary before it can run it. The
-// gate asks for that ahead of timed runs, so that they are not held up.
+// gate asks for that ahead of timed runs, so that they are not held up, and
+// tells when the binary is no longer needed.
 type Linker interface {
 	Link(ctx context.Context, pkg string, layout int) error
+	Unlink(pkg string, layout int) error
 }
 
 // Request is one run of a side's benchmarks.

@@ -13,8 +13,9 @@ import (
 	"gputax/bench/gate"
 )
 
-// defaultBench is the quick benchmarks on the host.
-const defaultBench = `Cost//^device=host$/^batch=128$|Transfer//^device=host$/^batch=128$|Launch//^device=host$`
+// defaultBench is quick benchmarks on the host, of different kinds.
+const defaultBench = `Cost/^variant=(loop|per_route|padded|fused)$/^device=host$/^batch=128$|` +
+	`Transfer/^variant=(round_trip|pinned_async)$/^device=host$/^batch=128$|Launch/^variant=(launch|graph)$/^device=host$`
 
 // The units under which samples keep a run's whole time in nanoseconds, and
 // which of its side's binaries ran.
@@ -24,8 +25,8 @@ const (
 )
 
 // roundPairs is how many pairs of a benchmark are taken before the next round
-// over all: each layout twice.
-const roundPairs = 16
+// over all: one of each layout.
+var roundPairs = 2 * gate.DefaultPlan().Layouts
 
 // collect gates the working tree by itself, linked twice, round after round,
 // and keeps the pairs.
@@ -53,7 +54,7 @@ func collect(ctx context.Context, s *study) (err error) {
 	taken, dropped := 0, 0
 	for start := time.Now(); time.Since(start) < s.time; opt.Log = nil {
 		opt.Seed++
-		report, err := gate.Run(ctx, relinked{built, 0}, relinked{built, 100}, opt)
+		report, err := gate.Run(ctx, relinked{built, 0}, relinked{built, 1000}, opt)
 		if err != nil {
 			return err
 		}
@@ -87,6 +88,8 @@ type relinked struct {
 func (r relinked) Link(ctx context.Context, pkg string, layout int) error {
 	return r.Built.Link(ctx, pkg, layout+r.layouts)
 }
+
+func (r relinked) Unlink(string, int) error { return nil } // there is another round
 
 func (r relinked) Run(ctx context.Context, q gate.Request) ([]byte, error) {
 	layout := q.Layout

@@ -94,7 +94,7 @@ func (p *pool) add(side, i int, r *benchfmt.Result) error {
 }
 
 // leastBlocks is how many blocks there must be to draw from.
-const leastBlocks = 10
+const leastBlocks = 8
 
 // findBlocks finds the runs of pairs in all of a phase's layouts, one after the
 // other. A pair that was dropped as disturbed breaks a block.
