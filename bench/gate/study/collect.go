@@ -14,8 +14,8 @@ import (
 )
 
 // defaultBench is quick benchmarks on the host, of different kinds.
-const defaultBench = `Cost/^variant=(loop|per_route|padded|fused)$/^device=host$/^batch=128$|` +
-	`Transfer/^variant=(round_trip|pinned_async)$/^device=host$/^batch=128$|Launch/^variant=(launch|graph)$/^device=host$`
+const defaultBench = `Cost/^variant=(loop|per_route|padded)$/^device=host$/^batch=128$|` +
+	`Transfer/^variant=round_trip$/^device=host$/^batch=128$|Launch/^variant=(launch|graph)$/^device=host$`
 
 // The units under which samples keep a run's whole time in nanoseconds, and
 // which of its side's binaries ran.

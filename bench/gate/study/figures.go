@@ -90,13 +90,13 @@ func (s *study) compare(ctx context.Context, make func(i int, random *rand.Rand)
 	return &sum, errors.Join(append(errs, ctx.Err())...)
 }
 
-// modes are the two ways in which pairs are given to the sides.
+// modes are the two ways in which nothing but chance decides between the sides.
 var modes = []struct {
-	name     string
-	exchange bool
+	name string
+	deal bool
 }{
-	{"a pair's two runs exchanged at random", true},
-	{"each side its own binaries, linked apart", false},
+	{"runs dealt to the sides at random, pair by pair", false},
+	{"binaries, linked apart, dealt to the sides at random, with all their runs", true},
 }
 
 // sameness is the A/A study: nothing was changed, so nothing may fail.
@@ -108,8 +108,8 @@ func sameness(ctx context.Context, s *study) error {
 	s.header("aa", "A/A: this project's benchmarks gated by themselves; every failure is a false one.")
 	describe(pools)
 	for _, mode := range modes {
-		sum, err := s.compare(ctx, func(i int, random *rand.Rand) *trial {
-			return &trial{pools: pools, random: random, exchange: mode.exchange, swap: i%2 == 1}
+		sum, err := s.compare(ctx, func(_ int, random *rand.Rand) *trial {
+			return &trial{pools: pools, random: random, deal: mode.deal}
 		})
 		if err != nil {
 			return err
@@ -134,7 +134,7 @@ func power(ctx context.Context, s *study) error {
 		for _, percent := range []float64{5, 3} {
 			sum, err := s.compare(ctx, func(i int, random *rand.Rand) *trial {
 				slow := map[string]float64{pools[i%len(pools)].name: 1 + percent/100}
-				return &trial{pools: pools, random: random, exchange: mode.exchange, swap: i/len(pools)%2 == 1, slow: slow}
+				return &trial{pools: pools, random: random, deal: mode.deal, slow: slow}
 			})
 			if err != nil {
 				return err

@@ -1,7 +1,7 @@
 // Study measures how often the gate is wrong, on real samples of this
 // project's benchmarks.
 //
-//	go run ./bench/gate/study collect   # a few minutes: samples, to gputax-out/study
+//	go run ./bench/gate/study collect   # a quarter of an hour: samples, to gputax-out/study
 //	go run ./bench/gate/study aa        # 1,000 comparisons of a version with itself
 //	go run ./bench/gate/study power     # slowdowns of 5% and 3% put into one side's samples
 //	go run ./bench/gate/study live      # a slowdown of 5% put into code, gated for real
@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&s.dir, "samples", filepath.Join("gputax-out", "study"), "the samples' `directory`")
 	f.StringVar(&s.machine, "machine", fmt.Sprintf("%d shared cores", runtime.NumCPU()), "what to call this machine")
 	f.StringVar(&s.bench, "bench", defaultBench, "collect benchmarks that match this `regexp`")
-	f.DurationVar(&s.time, "time", 8*time.Minute, "collect for this long")
+	f.DurationVar(&s.time, "time", 12*time.Minute, "collect for this long")
 	f.IntVar(&s.trials, "trials", 0, "comparisons to make (default 1000 for aa, 200 for power, 10 for live)")
 	f.Uint64Var(&s.seed, "seed", 1, "draw by this `number`")
 	f.Parse(args[1:])

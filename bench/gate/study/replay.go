@@ -114,13 +114,13 @@ func (p *pool) findBlocks() {
 
 // trial is one comparison by replayed pairs.
 type trial struct {
-	pools    []*pool
-	random   *rand.Rand
-	exchange bool               // a pair's runs go to the sides at random; else each to its own
-	swap     bool               // the sides themselves are exchanged
-	slow     map[string]float64 // factors on head's times
-	now      time.Time          // moves by what the runs took
-	tapes    map[string]*tape   // by the regular expression that asks for them
+	pools  []*pool
+	random *rand.Rand
+	deal   bool               // binaries are dealt to the sides at random, by layout; else runs are, by pair
+	dealt  map[int]bool       // the layouts whose binaries are exchanged
+	slow   map[string]float64 // factors on head's times
+	now    time.Time          // moves by what the runs took
+	tapes  map[string]*tape   // by the regular expression that asks for them
 }
 
 // tape is the runs of one benchmark in a trial.
@@ -133,7 +133,7 @@ type tape struct {
 // run gates, and returns what the gate says.
 func (t *trial) run(ctx context.Context, seed uint64) (*gate.Report, error) {
 	t.now = time.Unix(0, 0)
-	t.tapes = map[string]*tape{}
+	t.tapes, t.dealt = map[string]*tape{}, map[int]bool{}
 	for _, p := range t.pools {
 		t.tapes[gate.Exactly(p.name)] = &tape{pool: p}
 	}
@@ -174,6 +174,17 @@ func (p player) line(out []byte, of *pool, r recorded) []byte {
 	return fmt.Appendf(out, "Benchmark%s\t1\t%.7g ns/op\n", of.name, r.ns)
 }
 
+// exchanges says whether a pair's runs change sides.
+func (t *trial) exchanges(layout int) bool {
+	if !t.deal {
+		return t.random.IntN(2) == 1
+	}
+	if _, ok := t.dealt[layout]; !ok {
+		t.dealt[layout] = t.random.IntN(2) == 1
+	}
+	return t.dealt[layout]
+}
+
 // take is a side's run of the pair under way, or of the next. A new block is
 // drawn when the gate begins with a phase's layouts anew.
 func (t *tape) take(by *trial, side, layout int) recorded {
@@ -184,7 +195,7 @@ func (t *tape) take(by *trial, side, layout int) recorded {
 			t.start = t.blocks[phase][by.random.IntN(len(t.blocks[phase]))]
 		}
 		runs := t.pairs[t.start+at].runs
-		if by.swap && !by.exchange || by.exchange && by.random.IntN(2) == 1 {
+		if by.exchanges(layout) {
 			runs[0], runs[1] = runs[1], runs[0]
 		}
 		t.pending = [2]*recorded{&runs[0], &runs[1]}
