@@ -4,7 +4,7 @@
 #   bench/peers/run.sh [OUT]
 #
 # Needs python3 with PyTorch, and Go or a built gputax in $GPUTAX. Results go to
-# OUT (default gputax-out/peers): ours.txt, torch.txt and table.txt.
+# OUT (default gputax-out/peers): bench.txt (ours), torch.txt and table.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${1:-gputax-out/peers}
@@ -13,8 +13,7 @@ mkdir -p "$out"
 
 $gputax run -full -count 6 -time 1s -device cuda:0 -run Epoch \
   -variant cpu_loop,gpu_fused,graph,tf32,fastest -o "$out" > "$out/table.txt"
-mv "$out/bench.txt" "$out/ours.txt"
 python3 bench/peers/torch_epoch.py --count 6 > "$out/torch.txt"
 
 # The median of each variant, the fastest first.
-cat "$out/ours.txt" "$out/torch.txt" | python3 bench/peers/table.py | tee -a "$out/table.txt"
+cat "$out/bench.txt" "$out/torch.txt" | python3 bench/peers/table.py | tee -a "$out/table.txt"
