@@ -167,9 +167,16 @@ func (p *phase) end() error {
 // attempts is how many pairs are tried for each that is wanted.
 const attempts = 3
 
+// grace is the part of the budget by which the first look may be late: before
+// it nothing is decided, and all samples would be for nothing.
+const grace = 0.1
+
 // sample takes pairs of every job with open rows until it has n that count, and
 // says whether the deadline came first.
 func (p *phase) sample(ctx context.Context, n int, deadline time.Time) (late bool, err error) {
+	if p.next == 0 {
+		deadline = deadline.Add(time.Duration(grace * float64(p.plan.Budget)))
+	}
 	for round := 1; ; round++ {
 		var todo []*job
 		for _, j := range p.jobs {
@@ -190,7 +197,7 @@ func (p *phase) sample(ctx context.Context, n int, deadline time.Time) (late boo
 				return false, err
 			}
 		}
-		if p.next == 0 {
+		if p.next == 0 && round == 1 {
 			if p.short = max(0, p.remaining(n)-p.deadline.Sub(p.Now())); p.short > 0 {
 				return true, nil
 			}

@@ -27,7 +27,7 @@ It exits with 0 when nothing got worse, 1 on a regression, and 2 on an error or
 where it could not decide.
 
   gputax gate -base main
-  gputax gate -base origin/main -pkg ./... -bench 'Cost|Epoch.*/device=sim' -budget 10m`
+  gputax gate -base origin/main -pkg ./... -bench 'Cost|Epoch//device=sim' -budget 10m`
 
 // gateFlags are the flags of gputax gate.
 type gateFlags struct {

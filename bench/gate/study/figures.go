@@ -105,7 +105,7 @@ func sameness(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	s.header("aa", "A/A: this project's benchmarks gated by themselves; every failure is a false one.")
+	s.header("A/A: this project's benchmarks gated by themselves; every failure is a false one.", "collect", "aa")
 	describe(pools)
 	for _, mode := range modes {
 		sum, err := s.compare(ctx, func(_ int, random *rand.Rand) *trial {
@@ -127,7 +127,7 @@ func power(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	s.header("power", "Power: one benchmark's times made longer on one side; how often it fails the gate.")
+	s.header("Power: one benchmark's times made longer on one side; how often it fails the gate.", "collect", "power")
 	describe(pools)
 	for _, mode := range modes {
 		fmt.Printf("\n%s:\n", mode.name)

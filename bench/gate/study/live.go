@@ -85,7 +85,7 @@ func live(ctx context.Context, s *study) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, sides.Close()) }()
-	s.header("live", "Live: 5% more work in one of four benchmarks, gated for real.")
+	s.header("Live: 5% more work in one of four benchmarks, gated for real.", "live")
 	caught, wrong := 0, 0
 	for i := range s.trials {
 		r, err := gate.Run(ctx, sides.Base, sides.Head, gate.Options{Seed: s.seed + uint64(i)})

@@ -1,7 +1,7 @@
 // Study measures how often the gate is wrong, on real samples of this
 // project's benchmarks.
 //
-//	go run ./bench/gate/study collect   # a quarter of an hour: samples, to gputax-out/study
+//	go run ./bench/gate/study collect   # 20 minutes: samples, to gputax-out/study
 //	go run ./bench/gate/study aa        # 1,000 comparisons of a version with itself
 //	go run ./bench/gate/study power     # slowdowns of 5% and 3% put into one side's samples
 //	go run ./bench/gate/study live      # a slowdown of 5% put into code, gated for real
@@ -10,6 +10,7 @@
 // different orders in memory, and keeps every pair of runs. aa and power replay
 // them through the gate: each comparison draws blocks of consecutive pairs at
 // random, so that what disturbs several runs in a row does so there too.
+// docs/results keeps what they print as gate_aa.txt and gate_power.txt.
 package main
 
 import (
@@ -20,6 +21,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 )
 
@@ -52,7 +54,7 @@ func run(ctx context.Context, args []string) error {
 	f.StringVar(&s.dir, "samples", filepath.Join("gputax-out", "study"), "the samples' `directory`")
 	f.StringVar(&s.machine, "machine", fmt.Sprintf("%d shared cores", runtime.NumCPU()), "what to call this machine")
 	f.StringVar(&s.bench, "bench", defaultBench, "collect benchmarks that match this `regexp`")
-	f.DurationVar(&s.time, "time", 12*time.Minute, "collect for this long")
+	f.DurationVar(&s.time, "time", 20*time.Minute, "collect for this long")
 	f.IntVar(&s.trials, "trials", 0, "comparisons to make (default 1000 for aa, 200 for power, 10 for live)")
 	f.Uint64Var(&s.seed, "seed", 1, "draw by this `number`")
 	f.Parse(args[1:])
@@ -71,6 +73,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 // header is how every result begins: what made it, where and when.
-func (s *study) header(command, what string) {
-	fmt.Printf("%s\n\ncommand: go run ./bench/gate/study %s\nmachine: %s\ndate:    %s\n", what, command, s.machine, time.Now().Format(time.DateOnly))
+func (s *study) header(what string, commands ...string) {
+	fmt.Printf("%s\n\ncommand: go run ./bench/gate/study %s\nmachine: %s\ndate:    %s\n", what,
+		strings.Join(commands, "; go run ./bench/gate/study "), s.machine, time.Now().Format(time.DateOnly))
 }
