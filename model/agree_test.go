@@ -85,6 +85,17 @@ func TestCompiledAgree(t *testing.T) {
 	}
 }
 
+// So does every one of a whole layer.
+func TestCompiledLayersAgree(t *testing.T) {
+	card, reference := openCard(t), host.New()
+	for i, s := range layerSizes {
+		d := draw{rand.New(rand.NewPCG(uint64(i), 5))}
+		for _, l := range d.layers(s) {
+			devicetest.Agree(t, fmt.Sprintf("%+v", s), reference, card, l)
+		}
+	}
+}
+
 // nodeLaunches are the kernels of encoder.cu.
 func (d draw) nodeLaunches(s agreeSize) []devicetest.Launch {
 	b, n, q, w, dim := s.batch, s.nodes, s.queries, s.width, s.width/s.heads
@@ -166,6 +177,50 @@ func (d draw) stepLaunches(s agreeSize) []devicetest.Launch {
 	return launches
 }
 
+// layerSizes are layers that fit: small ones, odd ones, the largest, and the
+// reference workload's.
+var layerSizes = []layerSize{
+	{1, 2, 32, 1, 32}, {3, 6, 64, 4, 96}, {5, 32, 32, 2, 512}, {65, 5, 96, 3, 160}, {7, 21, 128, 8, 512}, {9, 16, 128, 8, 256},
+	{3, 32, 128, 8, 512}, {128, 11, 128, 8, 512},
+}
+
+// layers are the kernels of layer.cu.
+func (d draw) layers(s layerSize) []devicetest.Launch {
+	rows, w, f := s.rows(), s.width, s.hidden
+	n, pairs := rows*w, s.pairs()
+	parts, _ := s.parts()
+	weights := func(in, out int) []float32 { // as a model has them at first
+		x := d.floats(in * out)
+		for i := range x {
+			x[i] *= 2 * invSqrt(in)
+		}
+		return x
+	}
+	scales := func(n int) []float32 { // around 1
+		x := d.floats(n)
+		for i := range x {
+			x[i]++
+		}
+		return x
+	}
+	qkv, out, first, second := weights(w, 3*w), weights(w, w), weights(w, f), weights(f, w)
+	size := []any{s.batch, s.nodes, w, s.heads, f}
+	var launches []devicetest.Launch
+	for i, k := range []layerKernels{plainLayer, tensorLayer} {
+		launches = append(launches,
+			devicetest.Launch{Kernel: k.forward, Buffers: []any{poison(n), d.floats(n), poison(3 * n), poison(pairs), poison(n), poison(n), poison(rows), poison(rows),
+				poison(n), poison(rows * f), poison(n), poison(rows), poison(rows), qkv, out, scales(w), d.floats(w), first, d.floats(f), second, d.floats(w),
+				scales(w), d.floats(w)}, Scalars: size, Tolerance: []float64{2e-5, 1e-2}[i]},
+			devicetest.Launch{Kernel: k.backward, Buffers: []any{d.floats(n), poison(n), poison(rows * f), poison(n), poison(3 * n), poison(parts * 4 * w),
+				d.floats(n), d.floats(rows), scales(rows), d.floats(rows * f), d.floats(n), d.floats(rows), scales(rows), d.floats(pairs), d.floats(3 * n),
+				qkv, out, scales(w), first, second, scales(w)}, Scalars: size, Tolerance: []float64{2e-5, 1e-2}[i]},
+			devicetest.Launch{Kernel: k.gradients, Buffers: []any{poison(3 * w * w), poison(w * w), poison(w), poison(w), poison(w * f), poison(f), poison(f * w), poison(w), poison(w), poison(w),
+				d.floats(n), d.floats(n), d.floats(n), d.floats(rows * f), d.floats(3 * n), d.floats(n), d.floats(rows * f), d.floats(n), d.floats(parts * 4 * w)},
+				Scalars: []any{s.batch, s.nodes, w, f}, Tolerance: []float64{1e-5, 2e-3}[i]})
+	}
+	return launches
+}
+
 // productSizes are rows, columns and depth of products: odd ones, none, and the
 // reference workload's.
 var productSizes = [][3]int{
@@ -210,7 +265,7 @@ func TestAgreeLaunches(t *testing.T) {
 	dev, seen := host.New(), map[*device.Kernel]bool{}
 	for i, s := range agreeSizes[:3] {
 		d := draw{rand.New(rand.NewPCG(uint64(i), 2))}
-		for _, l := range append(append(d.nodeLaunches(s), d.stepLaunches(s)...), d.products(productSizes[i])...) {
+		for _, l := range append(append(d.nodeLaunches(s), d.stepLaunches(s)...), append(d.products(productSizes[i]), d.layers(layerSizes[i])...)...) {
 			devicetest.Agree(t, fmt.Sprintf("%+v", s), dev, host.New(), l)
 			seen[l.Kernel] = true
 		}

@@ -16,8 +16,7 @@ func (m *Model) Backward(params device.Buffer) error {
 		if i > 0 {
 			x = m.enc.layers[i-1].out
 		}
-		m.feedForwardBackward(&m.enc.layers[i], &m.layout.layers[i], params)
-		m.attentionBackward(&m.enc.layers[i], &m.layout.layers[i], x, params)
+		m.layerBackward(&m.enc.layers[i], &m.layout.layers[i], x, params)
 	}
 	l := m.layout
 	m.launch(embedBackward, device.Buf(m.grad.x), device.Buf(m.Coords), device.Buf(m.Demands),
@@ -51,6 +50,24 @@ func (m *Model) decodeBackward(params device.Buffer) {
 	m.nt(product{c: g.x, a: g.wide, b: l.kvl.in(params), m: tokens, n: d, k: 3 * d})
 	m.launch(contextBackward, device.Buf(g.x), device.Buf(g.mean), device.Buf(g.out), device.Buf(s.cur),
 		batch, steps, nodes, width)
+}
+
+// layerBackward goes from a layer's output to its input x, in grad.x.
+func (m *Model) layerBackward(s *layerSpace, p *layerParams, x, params device.Buffer) {
+	if m.whole == nil {
+		m.feedForwardBackward(s, p, params)
+		m.attentionBackward(s, p, x, params)
+		return
+	}
+	g := &m.grad
+	m.launchOn(m.whole.backward, []device.Buffer{g.x, g.sum2, g.hidden, g.sum1, g.wide, g.norms, s.sum2, s.mean2, s.rstd2, s.hidden,
+		s.sum1, s.mean1, s.rstd1, s.probs, s.qkv, p.qkv.in(params), p.out.in(params), p.gamma1.in(params),
+		p.weight1.in(params), p.weight2.in(params), p.gamma2.in(params)},
+		m.batch, m.cfg.Nodes(), m.cfg.Width, m.cfg.Heads, m.cfg.Hidden)
+	m.launchOn(m.whole.gradients, []device.Buffer{p.qkv.in(m.Grads), p.out.in(m.Grads), p.gamma1.in(m.Grads), p.beta1.in(m.Grads),
+		p.weight1.in(m.Grads), p.bias1.in(m.Grads), p.weight2.in(m.Grads), p.bias2.in(m.Grads), p.gamma2.in(m.Grads), p.beta2.in(m.Grads),
+		x, s.att, s.mid, s.hidden, g.wide, g.sum1, g.hidden, g.sum2, g.norms},
+		m.batch, m.cfg.Nodes(), m.cfg.Width, m.cfg.Hidden)
 }
 
 // feedForwardBackward goes from a layer's output to the middle of it, in grad.x.

@@ -39,6 +39,12 @@ func replayed(b *testing.B, rec *device.Recorder, run func() error) {
 	must(rec.FreeGraph(graph))
 }
 
+// part is one of the methods.
+type part struct {
+	name string
+	run  func() error
+}
+
 // BenchmarkCard is the methods on the card at the reference size, and every
 // product that they launch.
 func BenchmarkCard(b *testing.B) {
@@ -47,10 +53,7 @@ func BenchmarkCard(b *testing.B) {
 		for _, way := range []Rollout{RolloutSteps, RolloutFused} {
 			f := newFixture(b, card, Tiny(), 128, Options{TF32: tf32, Rollout: way})
 			f.step()
-			parts := []struct {
-				name string
-				run  func() error
-			}{
+			parts := []part{
 				{"rollout_" + way.String(), func() error { return f.Rollout(f.params, false) }},
 				{"encode", func() error { return f.Encode(f.params) }},
 				{"evaluate", func() error { return f.Evaluate(f.params) }},
@@ -59,11 +62,20 @@ func BenchmarkCard(b *testing.B) {
 			if way == RolloutFused {
 				parts = parts[:1]
 			}
+			fused := newFixture(b, card, Tiny(), 128, Options{TF32: tf32, Layers: LayersFused})
+			fused.step()
+			if way == RolloutFused {
+				parts = append(parts, []part{
+					{"encode_fused", func() error { return fused.Encode(fused.params) }},
+					{"backward_fused", func() error { return fused.Backward(fused.params) }}}...)
+			}
 			for _, p := range parts {
 				b.Run(fmt.Sprintf("part=%s/tf32=%v", p.name, tf32), func(b *testing.B) { replayed(b, f.rec, p.run) })
 			}
-			f.must(f.Close())
-			f.must(f.rec.Free(f.params))
+			for _, f := range []*fixture{f, fused} {
+				f.must(f.Close())
+				f.must(f.rec.Free(f.params))
+			}
 		}
 	}
 	for _, k := range []struct {

@@ -28,8 +28,9 @@ func TestModelOnTheCard(t *testing.T) {
 		cfg   Config
 		batch int
 	}{{small, 9}, {Tiny(), 128}} {
-		for _, opt := range []Options{{}, {Rollout: RolloutFused}, {TF32: true}, {Rollout: RolloutFused, TF32: true, Embed: EmbedHoisted}} {
-			name := fmt.Sprintf("width %d, %d instances, rollout %v, TF32 %v", c.cfg.Width, c.batch, opt.Rollout, opt.TF32)
+		for _, opt := range []Options{{}, {Rollout: RolloutFused}, {TF32: true}, {Rollout: RolloutFused, TF32: true, Embed: EmbedHoisted},
+			{Layers: LayersFused}, {Layers: LayersFused, Rollout: RolloutFused, TF32: true}} {
+			name := fmt.Sprintf("width %d, %d instances, layers %v, rollout %v, TF32 %v", c.cfg.Width, c.batch, opt.Layers, opt.Rollout, opt.TF32)
 			share, logprob, gradient := 0.995, 1e-4, 1e-3
 			if opt.TF32 {
 				share, logprob, gradient = 0.9, 1e-2, 5e-2
@@ -79,7 +80,7 @@ func (f *fixture) everyGradient(want *fixture, name string, tolerance float64) {
 // The card gives the same bits every time.
 func TestCardRepeats(t *testing.T) {
 	card := openCard(t)
-	for _, opt := range []Options{{}, {Rollout: RolloutFused, TF32: true}} {
+	for _, opt := range []Options{{}, {Rollout: RolloutFused, TF32: true}, {Layers: LayersFused, TF32: true}} {
 		f := newFixture(t, card, Tiny(), 128, opt)
 		f.step()
 		want := f.result()

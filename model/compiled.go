@@ -8,6 +8,7 @@ import (
 
 //go:generate go run gputax/device/cuda/ptxgen encoder.cu
 //go:generate go run gputax/device/cuda/ptxgen decoder.cu
+//go:generate go run gputax/device/cuda/ptxgen layer.cu
 //go:generate go run gputax/device/cuda/ptxgen matmul.cu
 //go:generate go run gputax/device/cuda/ptxgen rollout.cu
 
@@ -16,6 +17,8 @@ var (
 	encoderPTX string
 	//go:embed decoder.ptx
 	decoderPTX string
+	//go:embed layer.ptx
+	layerPTX string
 	//go:embed matmul.ptx
 	matmulPTX string
 	//go:embed rollout.ptx
@@ -26,6 +29,7 @@ var (
 var (
 	encoderModule = &device.Module{Name: "model/encoder", PTX: encoderPTX}
 	decoderModule = &device.Module{Name: "model/decoder", PTX: decoderPTX}
+	layerModule   = &device.Module{Name: "model/layer", PTX: layerPTX}
 	matmulModule  = &device.Module{Name: "model/matmul", PTX: matmulPTX}
 	rolloutModule = &device.Module{Name: "model/rollout", PTX: rolloutPTX}
 )

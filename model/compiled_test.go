@@ -13,6 +13,8 @@ var compiled = map[string][]*device.Kernel{
 	"encoder.cu": {embed, embedTyped, embedBackward, sumRows, reluBackward, zero, addNorm, normBackward, meanNodes, sumSteps,
 		attention, attentionBackward},
 	"decoder.cu": {context, scores, choose, routeLogprobs, scoresGradient, scoresBackward, contextBackward, start, advance, replay},
+	"layer.cu": {plainLayer.forward, plainLayer.backward, plainLayer.gradients,
+		tensorLayer.forward, tensorLayer.backward, tensorLayer.gradients},
 	"matmul.cu": {plainProducts.nn, plainProducts.nt, plainProducts.tn,
 		tensorProducts.nn, tensorProducts.nt, tensorProducts.tn},
 	"rollout.cu": {rollout},

@@ -29,6 +29,13 @@ func (m *Model) Encode(params device.Buffer) error {
 
 // encodeLayer launches one layer on x.
 func (m *Model) encodeLayer(s *layerSpace, p *layerParams, x, params device.Buffer) {
+	if m.whole != nil {
+		m.launchOn(m.whole.forward, []device.Buffer{s.out, x, s.qkv, s.probs, s.att, s.sum1, s.mean1, s.rstd1, s.mid, s.hidden,
+			s.sum2, s.mean2, s.rstd2, p.qkv.in(params), p.out.in(params), p.gamma1.in(params), p.beta1.in(params),
+			p.weight1.in(params), p.bias1.in(params), p.weight2.in(params), p.bias2.in(params), p.gamma2.in(params), p.beta2.in(params)},
+			m.batch, m.cfg.Nodes(), m.cfg.Width, m.cfg.Heads, m.cfg.Hidden)
+		return
+	}
 	rows, d, f := m.batch*m.cfg.Nodes(), m.cfg.Width, m.cfg.Hidden
 	m.nn(product{c: s.qkv, a: x, b: p.qkv.in(params), m: rows, n: 3 * d, k: d})
 	q, k, v := thirds(s.qkv, d)
@@ -38,6 +45,11 @@ func (m *Model) encodeLayer(s *layerSpace, p *layerParams, x, params device.Buff
 	m.nn(product{c: s.hidden, a: s.mid, b: p.weight1.in(params), bias: p.bias1.in(params), m: rows, n: f, k: d, relu: true})
 	m.nn(product{c: s.sum2, a: s.hidden, b: p.weight2.in(params), bias: p.bias2.in(params), m: rows, n: d, k: f})
 	m.addNorm(s.out, s.sum2, s.mid, p.gamma2.in(params), p.beta2.in(params), s.mean2, s.rstd2)
+}
+
+// layerSize is the size of a layer, as the fused kernels take it.
+func (m *Model) layerSize() layerSize {
+	return layerSize{m.batch, m.cfg.Nodes(), m.cfg.Width, m.cfg.Heads, m.cfg.Hidden}
 }
 
 // thirds are the three matrices of width d that lie side by side in b.

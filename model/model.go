@@ -38,9 +38,25 @@ func (r Rollout) String() string {
 	return [...]string{"steps", "fused"}[r]
 }
 
+// Layers is how the encoder's layers run. The ways differ by rounding.
+type Layers uint8
+
+const (
+	LayersParts Layers = iota // seven launches a layer, and fourteen back
+	LayersFused               // one launch, and two back, for up to 32 nodes; in parts where a layer does not fit
+)
+
+func (l Layers) String() string {
+	if l > LayersFused {
+		return fmt.Sprintf("Layers(%d)", uint8(l))
+	}
+	return [...]string{"parts", "fused"}[l]
+}
+
 // Options are ways to compute the same.
 type Options struct {
 	Embed   Embed
+	Layers  Layers
 	Rollout Rollout
 	TF32    bool // matrix products may use the matrix units
 }
@@ -67,9 +83,11 @@ type Model struct {
 	batch   int
 	opt     Options
 	mm      products
+	whole   *layerKernels   // where layers are fused
 	buffers []device.Buffer // all of them, for Close
 	kinds   [2]device.Buffer
-	err     error // the first since the current method began
+	err     error        // the first since the current method began
+	args    []device.Arg // of launchOn
 
 	enc  encoderSpace
 	roll rolloutSpace
@@ -91,9 +109,16 @@ func New(rec *device.Recorder, cfg Config, batch int, opt Options) (*Model, erro
 	if opt.Rollout > RolloutFused {
 		return nil, fmt.Errorf("model: no way to decode is %v; there are 0 to %d", opt.Rollout, RolloutFused)
 	}
+	if opt.Layers > LayersFused {
+		return nil, fmt.Errorf("model: no way to run layers is %v; there are 0 to %d", opt.Layers, LayersFused)
+	}
 	m := &Model{rec: rec, cfg: cfg, layout: NewLayout(cfg), batch: batch, opt: opt, mm: plainProducts}
+	fused := &plainLayer
 	if opt.TF32 {
-		m.mm = tensorProducts
+		m.mm, fused = tensorProducts, &tensorLayer
+	}
+	if opt.Layers == LayersFused && m.layerSize().fits() {
+		m.whole = fused
 	}
 	m.allocate()
 	if opt.Embed == EmbedHoisted {
@@ -165,6 +190,18 @@ func (m *Model) launch(k *device.Kernel, args ...device.Arg) {
 	if m.err == nil {
 		m.err = m.rec.Launch(device.Default, k, args...)
 	}
+}
+
+// launchOn launches a kernel that takes buffers and then ints.
+func (m *Model) launchOn(k *device.Kernel, buffers []device.Buffer, ints ...int) {
+	m.args = m.args[:0]
+	for _, b := range buffers {
+		m.args = append(m.args, device.Buf(b))
+	}
+	for _, n := range ints {
+		m.args = append(m.args, device.Int(n))
+	}
+	m.launch(k, m.args...)
 }
 
 // product is one matrix product with rows side by side.

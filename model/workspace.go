@@ -74,6 +74,9 @@ type gradientSpace struct {
 	wide    device.Buffer // [rows, 3*width]: of kvl, then of every qkv
 	hidden  device.Buffer // [rows, hidden]
 	scratch device.Buffer // zeros, for normBackward
+
+	sum1, sum2 device.Buffer // [rows, width]: of what a layer's norms take, where layers are fused
+	norms      device.Buffer // [parts, 4*width]: see newLayerBackward
 }
 
 // allocate makes every buffer.
@@ -150,5 +153,12 @@ func (m *Model) allocateGradients() {
 	m.floats(&g.att, rows*d)
 	m.floats(&g.wide, rows*3*d)
 	m.floats(&g.hidden, rows*m.cfg.Hidden)
-	m.floats(&g.scratch, normScratch(rows, d))
+	if m.whole == nil {
+		m.floats(&g.scratch, normScratch(rows, d))
+		return
+	}
+	m.floats(&g.sum1, rows*d)
+	m.floats(&g.sum2, rows*d)
+	parts, _ := m.layerSize().parts()
+	m.floats(&g.norms, parts*4*d)
 }

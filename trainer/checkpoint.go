@@ -26,6 +26,7 @@ type runHeader struct {
 
 	// What rounds differently.
 	Engine  string `json:"engine"`
+	Layers  string `json:"layers,omitempty"` // none for parts, as in files from before there was a choice
 	Rollout string `json:"rollout"`
 	TF32    bool   `json:"tf32"`
 
@@ -33,8 +34,12 @@ type runHeader struct {
 }
 
 func (t *Trainer) header() runHeader {
-	return runHeader{Batch: t.factors.Batch, Epoch: t.opt.Epoch, Clip: t.opt.Clip, Seed: t.opt.Seed, First: t.opt.Instance, Steps: t.steps,
+	h := runHeader{Batch: t.factors.Batch, Epoch: t.opt.Epoch, Clip: t.opt.Clip, Seed: t.opt.Seed, First: t.opt.Instance, Steps: t.steps,
 		Engine: t.factors.Engine, Rollout: t.factors.Rollout, TF32: t.factors.TF32, Run: t.opt.Run}
+	if t.factors.Layers != "parts" {
+		h.Layers = t.factors.Layers
+	}
+	return h
 }
 
 // Save writes everything that a run needs to go on to path, whole or not at

@@ -19,6 +19,7 @@ type Factors struct {
 	Dist     string // where the distance matrices go
 	Upload   string // how the model's inputs go to the device
 	Embed    string // how token embeddings are created
+	Layers   string // how the encoder's layers run
 	Rollout  string // how routes are decoded
 	Collate  string // how instances become a batch
 	Load     string // where instances are drawn
@@ -32,7 +33,7 @@ type Factors struct {
 // DefaultFactors are those of cpu_loop.
 func DefaultFactors() Factors {
 	return Factors{Batch: 128, Cost: "loop", Dup: 1, Dist: "keep", Upload: "pageable", Embed: "vectorized",
-		Rollout: "steps", Collate: "prealloc", Load: "host", Engine: "kernels"}
+		Layers: "parts", Rollout: "steps", Collate: "prealloc", Load: "host", Engine: "kernels"}
 }
 
 // Factor describes one of Factors.
@@ -62,6 +63,8 @@ var AllFactors = []Factor{
 		word: func(f *Factors) *string { return &f.Upload }},
 	{Key: "embed", About: "token embeddings: all at once, by kind, or one small tensor a token", Values: []string{"vectorized", "hoisted", "per_token"},
 		word: func(f *Factors) *string { return &f.Embed }},
+	{Key: "layers", About: "encoder layers: seven kernels each and fourteen back, or one and two, which round differently", Values: []string{"parts", "fused"},
+		word: func(f *Factors) *string { return &f.Layers }},
 	{Key: "rollout", About: "decoding: seven kernels a step, or one kernel for all steps, which rounds differently", Values: []string{"steps", "fused"},
 		word: func(f *Factors) *string { return &f.Rollout }},
 	{Key: "collate", About: "batches: into one array, or by appending and stacking", Values: []string{"prealloc", "append"},
@@ -157,6 +160,9 @@ func (f Factors) modelOptions() model.Options {
 	for o.Embed.String() != f.Embed {
 		o.Embed++
 	}
+	for o.Layers.String() != f.Layers {
+		o.Layers++
+	}
 	for o.Rollout.String() != f.Rollout {
 		o.Rollout++
 	}
@@ -165,7 +171,9 @@ func (f Factors) modelOptions() model.Options {
 
 // rounds says whether a run with these factors rounds otherwise than cpu_loop
 // on the same device.
-func (f Factors) rounds() bool { return f.Engine != "kernels" || f.Rollout != "steps" }
+func (f Factors) rounds() bool {
+	return f.Engine != "kernels" || f.Layers != "parts" || f.Rollout != "steps"
+}
 
 // ahead is how many batches a loader with workers makes ahead.
 func (f Factors) ahead() int {

@@ -40,7 +40,7 @@ func TestDiffer(t *testing.T) {
 		return keys
 	}
 	a, b := DefaultFactors(), factorsOf(t, "fastest", "batch=64")
-	if got := keys(Differ(a, b)); !slices.Equal(got, []string{"batch", "cost", "rollout", "load", "graph", "tf32"}) {
+	if got := keys(Differ(a, b)); !slices.Equal(got, []string{"batch", "cost", "layers", "rollout", "load", "graph", "tf32"}) {
 		t.Errorf("cpu_loop and fastest differ in %v", got)
 	}
 	if got := Differ(b, b); got != nil {

@@ -161,23 +161,24 @@ extern "C" __global__ void trainer_clip(float *status, const float *grads, const
 }
 
 // Each thread updates its share; the last block counts the step.
-extern "C" __global__ void trainer_adam(float *params, float *m, float *v, const float *grads, const float *status, int *control,
-                                        const float *rate, int n) {
+extern "C" __global__ void trainer_adam(float *__restrict__ params, float *__restrict__ m, float *__restrict__ v,
+                                        const float *__restrict__ grads, const float *status, int *control, const float *rate, int n) {
   const float beta1 = 0.9f, beta2 = 0.999f, eps = 1e-8f;
   __shared__ float lr, root;
   int step = control[STEP] + 1;
-  if (threadIdx.x == 0) {
-    lr = (float)((double)rate[0] / (1 - pow((double)beta1, (double)step)));
-    root = (float)(1 / (1 - pow((double)beta2, (double)step)));
-  }
+  // Powers are slow: two warps at once.
+  if (threadIdx.x == 0) lr = (float)((double)rate[0] / (1 - pow((double)beta1, (double)step)));
+  if (threadIdx.x == 32) root = (float)(1 / (1 - pow((double)beta2, (double)step)));
   __syncthreads();
   if (((const int *)status)[BAD_PHASE] == 0) {
     float scale = status[SCALE];
+#pragma unroll 4
     for (int i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
       float d = __fmul_rn(grads[i], scale);
-      m[i] = __fadd_rn(__fmul_rn(m[i], beta1), __fmul_rn(d, 1 - beta1));
-      v[i] = __fadd_rn(__fmul_rn(v[i], beta2), __fmul_rn(__fmul_rn(d, d), 1 - beta2));
-      params[i] -= __fdiv_rn(__fmul_rn(m[i], lr), __fadd_rn(__fsqrt_rn(__fmul_rn(v[i], root)), eps));
+      float first = __fadd_rn(__fmul_rn(m[i], beta1), __fmul_rn(d, 1 - beta1));
+      float second = __fadd_rn(__fmul_rn(v[i], beta2), __fmul_rn(__fmul_rn(d, d), 1 - beta2));
+      m[i] = first, v[i] = second;
+      params[i] -= __fdiv_rn(__fmul_rn(first, lr), __fadd_rn(__fsqrt_rn(__fmul_rn(second, root)), eps));
     }
   }
   if (finished(&updated) && threadIdx.x == 0) control[STEP] = step;

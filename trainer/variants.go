@@ -37,7 +37,7 @@ var Variants = []Variant{
 	{"batch512", "batches of 512", "004: 512", "batch=512"},
 	{"batch1024", "batches of 1024", "004: 1024", "batch=1024"},
 	{"gorgonia", "loss and gradient by Gorgonia on the host (in go test -bench Epoch)", "what a Go user would pick today", "engine=gorgonia"},
-	{"fastest", "everything that measurement says helps", "the goal", "load=device rollout=fused cost=device graph=on tf32=on"},
+	{"fastest", "everything that measurement says helps", "the goal", "load=device layers=fused rollout=fused cost=device graph=on tf32=on"},
 }
 
 // Named is the variant of that name.

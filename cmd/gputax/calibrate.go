@@ -141,7 +141,8 @@ func calibrateApart(ctx context.Context, stderr io.Writer, n int, dev, name stri
 	return sim.Median(all...)
 }
 
-// variantSteps is one step of every variant that runs on a device.
+// variantSteps is one step of every variant that runs on a device, and of those
+// with tensor cores also one without: ablations mix them.
 func variantSteps() []profiles.Workload {
 	var all []profiles.Workload
 	for _, v := range trainer.Variants {
@@ -149,17 +150,26 @@ func variantSteps() []profiles.Workload {
 		if err != nil || factors.Engine != "kernels" {
 			continue
 		}
-		all = append(all, profiles.Workload{Name: v.Name, Run: func(rec *device.Recorder) error {
-			opt := trainer.Tiny()
-			opt.Epoch = factors.Batch
-			t, err := trainer.New(rec, opt, factors)
-			if err != nil {
-				return err
-			}
-			return errors.Join(t.Step(), t.Close())
-		}})
+		all = append(all, oneStep(v.Name, factors))
+		if factors.TF32 {
+			factors.TF32 = false
+			all = append(all, oneStep(v.Name+" without tensor cores", factors))
+		}
 	}
 	return all
+}
+
+// oneStep is one step with these factors.
+func oneStep(name string, factors trainer.Factors) profiles.Workload {
+	return profiles.Workload{Name: name, Run: func(rec *device.Recorder) error {
+		opt := trainer.Tiny()
+		opt.Epoch = factors.Batch
+		t, err := trainer.New(rec, opt, factors)
+		if err != nil {
+			return err
+		}
+		return errors.Join(t.Step(), t.Close())
+	}}
 }
 
 // hostLoop is the plain loop that prices a scalar step of the host.
