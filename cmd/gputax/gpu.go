@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +21,8 @@ var gpuFields = []struct{ key, query string }{
 	{"gpu-temperature", "temperature.gpu"},
 }
 
-// gpuConfig is the state of card number ordinal right now, as config lines;
-// nothing where nvidia-smi does not tell.
+// gpuConfig is the state of the card that CUDA has as number ordinal right now,
+// as config lines; nothing where nvidia-smi does not tell.
 func gpuConfig(ctx context.Context, ordinal string) []benchfmt.Config {
 	var queries []string
 	for _, f := range gpuFields {
@@ -28,11 +30,22 @@ func gpuConfig(ctx context.Context, ordinal string) []benchfmt.Config {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "nvidia-smi", "-i", ordinal, "--query-gpu="+strings.Join(queries, ","), "--format=csv,noheader").Output()
+	out, err := exec.CommandContext(ctx, "nvidia-smi", "-i", visibleGPU(ordinal, os.Getenv("CUDA_VISIBLE_DEVICES")), "--query-gpu="+strings.Join(queries, ","), "--format=csv,noheader").Output()
 	if err != nil {
 		return nil
 	}
 	return parseGPU(string(out))
+}
+
+// visibleGPU is what nvidia-smi calls the card that CUDA has as number ordinal
+// where only the visible ones are shown to it: a list of numbers or UUIDs, or
+// nothing for all.
+func visibleGPU(ordinal, visible string) string {
+	n, err := strconv.Atoi(ordinal)
+	if list := strings.Split(visible, ","); visible != "" && err == nil && n >= 0 && n < len(list) {
+		return strings.TrimSpace(list[n])
+	}
+	return ordinal
 }
 
 // parseGPU reads one line of nvidia-smi's answer.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -234,8 +235,12 @@ func plural(n int, noun string) string {
 }
 
 // commit is the commit of the working directory, where git tells; for programs
-// that go run built, which do not know their own.
+// that go run built, which do not know their own. One that was installed by its
+// version has nothing to do with the working directory.
 func commit(ctx context.Context) []profiles.Setting {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return []profiles.Setting{{Key: "version", Value: info.Main.Version}}
+	}
 	out, err := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
 	if err != nil {
 		return nil

@@ -16,6 +16,13 @@ func TestGPUConfig(t *testing.T) {
 	if config := gpuConfig(context.Background(), "no such card"); config != nil {
 		t.Errorf("a card that is not there: %+v", config)
 	}
+	for _, c := range []struct{ ordinal, visible, want string }{
+		{"1", "", "1"}, {"0", "3,1", "3"}, {"1", "3, GPU-8f5a", "GPU-8f5a"}, {"2", "3,1", "2"}, {"x", "3", "x"},
+	} {
+		if got := visibleGPU(c.ordinal, c.visible); got != c.want {
+			t.Errorf("%s of %q is %q, want %q", c.ordinal, c.visible, got, c.want)
+		}
+	}
 }
 
 func TestTexts(t *testing.T) {
