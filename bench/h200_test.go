@@ -99,8 +99,7 @@ that the simulation has 5% apart come out in the other order.
 
 How to read it: this shows that the clock adds up, not that it predicts. The profile's kernel times were measured on
 launches of these same variants. What a launch costs the host differs from process to process (3.4 to 4.8 us in the nine
-of this calibration, 3.4 to 4.7 in latency.txt) and hardly within one, so single processes are further apart than the medians:
-three earlier sessions, one process each, were off by up to 23% for the variants that do little but launch.
+of this calibration), so single processes are further apart than the medians.
 
 | variant | simulated | measured, median | least to most | off by |
 |---|---|---|---|---|

@@ -63,6 +63,10 @@ type Device interface {
 	// FreeGraph gives back captured work.
 	FreeGraph(graph any) error
 
+	// SharedMemory is the most shared memory, in bytes, that a block of a compiled
+	// kernel can have.
+	SharedMemory() int
+
 	// HostWork tells of work the host did by itself. Simulated devices charge
 	// for it; on the others it already took its time.
 	HostWork(w HostWork)

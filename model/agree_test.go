@@ -181,7 +181,7 @@ func (d draw) stepLaunches(s agreeSize) []devicetest.Launch {
 // reference workload's.
 var layerSizes = []layerSize{
 	{1, 2, 32, 1, 32}, {3, 6, 64, 4, 96}, {5, 32, 32, 2, 512}, {65, 5, 96, 3, 160}, {7, 21, 128, 8, 512}, {9, 16, 128, 8, 256},
-	{3, 32, 128, 8, 512}, {128, 11, 128, 8, 512},
+	{3, 32, 128, 8, 512}, {5, 11, 128, 32, 512}, {128, 11, 128, 8, 512},
 }
 
 // layers are the kernels of layer.cu.

@@ -92,8 +92,14 @@ func (s layerSize) dims() device.Dims {
 	return device.Dims{X: parts, Threads: 512, Shared: 4 * s.shared()}
 }
 
-// check refuses sizes that do not fit.
-func (s layerSize) check() error {
+// check refuses sizes that do not fit, and buffers whose elements cannot be read
+// four at a time.
+func (s layerSize) check(a device.Args) error {
+	for i := range a {
+		if a.Kind(i) == device.KindBuffer && a.Buffer(i).Addr()%16 != 0 {
+			return fmt.Errorf("argument %d begins at no multiple of 16 bytes: %w", i, device.ErrArguments)
+		}
+	}
 	if !s.fits() {
 		return fmt.Errorf("a layer of %d nodes, width %d, %d heads and %d hidden units does not fit: %w", s.nodes, s.width, s.heads, s.hidden, device.ErrArguments)
 	}
@@ -145,7 +151,7 @@ func newLayerForward(symbol string, tensors bool) *device.Kernel {
 			"wqkv wout gamma1 beta1 w1 b1 w2 b2 gamma2 beta2", layerInts, ""),
 		Check: func(a device.Args) error {
 			s := layerSizeAt(a, size)
-			if err := s.check(); err != nil {
+			if err := s.check(a); err != nil {
 				return err
 			}
 			rows, w, f := s.rows(), s.width, s.hidden
@@ -188,7 +194,7 @@ func newLayerBackward(symbol string, tensors bool) *device.Kernel {
 			"wqkv wout gamma1 w1 w2 gamma2", layerInts, ""),
 		Check: func(a device.Args) error {
 			s := layerSizeAt(a, size)
-			if err := s.check(); err != nil {
+			if err := s.check(a); err != nil {
 				return err
 			}
 			rows, w, f := s.rows(), s.width, s.hidden
@@ -253,7 +259,7 @@ func newLayerGradients(symbol string, tensors bool) *device.Kernel {
 			"batch nodes width hidden", ""),
 		Check: func(a device.Args) error {
 			s := at(a)
-			if err := s.check(); err != nil {
+			if err := s.check(a); err != nil {
 				return err
 			}
 			rows, w, f := s.rows(), s.width, s.hidden

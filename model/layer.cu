@@ -46,7 +46,9 @@ __device__ inline float total(float4 a) { return a.x + a.y + (a.z + a.w); }
 // ---- products ----
 
 // tf32 rounds to 10 bits of fraction, for tensor cores, which do not look at the
-// rest. What is not finite becomes NaN or stays infinite.
+// rest. It is one instruction where the card's own takes four, and does not mind
+// what is not a number: a NaN may count as 0 in a product. It stays one in the
+// sums around the products, which carry on every row.
 __device__ inline float tf32(float x) { return __uint_as_float(__float_as_uint(x) + 0x1000); }
 __device__ inline float4 tf32(float4 v) { return make_float4(tf32(v.x), tf32(v.y), tf32(v.z), tf32(v.w)); }
 
@@ -366,7 +368,7 @@ __device__ inline void forward(const Part<tall, tensors> &p, const float *x, flo
     float4 b = read4(b1 + k);
     for (int r = warp_of(); r < p.rows; r += warps) {
       float4 v = m.at(r, k) + b;
-      v = make_float4(fmaxf(v.x, 0), fmaxf(v.y, 0), fmaxf(v.z, 0), fmaxf(v.w, 0));
+      v = make_float4(v.x < 0 ? 0 : v.x, v.y < 0 ? 0 : v.y, v.z < 0 ? 0 : v.z, v.w < 0 ? 0 : v.w); // a NaN stays one
       four(hidden + (p.first + r) * p.hidden + k) = v;
       p.big.set(r, k, v);
     }
@@ -602,8 +604,12 @@ __device__ inline void outer(float *to, const float *a, int lda, const float *b,
     int units = k / 16;
     float sum[2][4][4] = {};
     float4 x[2][2], xs[2][4], ys[2][4];
-    if (share < units) across(xs[0], a, lda, 0, share * 16), across(ys[0], b, ldb, 0, share * 16);
-    if (share + shares < units) across(xs[1], a, lda, 0, (share + shares) * 16), across(ys[1], b, ldb, 0, (share + shares) * 16);
+    auto read = [&](int i, int unit) {
+      size_t row = (size_t)unit * 16;
+      across(xs[i], a + row * lda, lda, 0, 0), across(ys[i], b + row * ldb, ldb, 0, 0);
+    };
+    if (share < units) read(0, share);
+    if (share + shares < units) read(1, share + shares);
 #pragma unroll 1
     for (int u = share; u < units; u += 2 * shares)
 #pragma unroll
@@ -612,7 +618,7 @@ __device__ inline void outer(float *to, const float *a, int lda, const float *b,
         if (now >= units) break;
         as_left(x, xs[i]);
         multiply<false>(sum, x, ys[i]);
-        if (next < units) across(xs[i], a, lda, 0, next * 16), across(ys[i], b, ldb, 0, next * 16);
+        if (next < units) read(i, next);
       }
     put<false>(sum, [&](int i) { return to + (4 * (lane_of() / 4) + i) * tile_ld; });
     if (share > 0 || k % 16 == 0) return;

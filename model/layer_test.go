@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"testing"
 
 	"gputax/device"
@@ -40,6 +41,11 @@ func TestFusedLayers(t *testing.T) {
 	}
 }
 
+// narrow is a device with as little shared memory as many cards have.
+type narrow struct{ device.Device }
+
+func (narrow) SharedMemory() int { return 99 << 10 }
+
 // Layers that do not fit run in parts.
 func TestLayersThatDoNotFit(t *testing.T) {
 	for _, cfg := range []Config{small, {Customers: 32, Capacity: 40, Width: 128, Heads: 8, Layers: 1, Hidden: 512},
@@ -50,6 +56,14 @@ func TestLayersThatDoNotFit(t *testing.T) {
 		}
 		f.step()
 	}
+	f := newFixture(t, narrow{host.New()}, Tiny(), 3, Options{Layers: LayersFused})
+	if f.whole != nil {
+		t.Error("the reference workload's layers fit a device with 99 KiB of shared memory")
+	}
+	far := Config{Customers: 100, Capacity: 50, Width: 128, Heads: 8, Layers: 1, Hidden: 512}
+	if _, err := New(device.NewRecorder(narrow{host.New()}), far, 1, Options{Rollout: RolloutFused}); err == nil || !strings.Contains(err.Error(), "shared memory") {
+		t.Errorf("a fused rollout that such a device has no room for: %v", err)
+	}
 	if s := (layerSize{128, 11, 128, 8, 512}); !s.fits() || s.dims().X != 128 {
 		t.Errorf("the reference workload's layers fit: %v, in %d blocks", s.fits(), s.dims().X)
 	}
@@ -59,7 +73,7 @@ func TestLayersThatDoNotFit(t *testing.T) {
 func TestLayerSizes(t *testing.T) {
 	for _, s := range []layerSize{{1, 0, 32, 1, 32}, {1, 33, 32, 1, 32}, {1, 2, 31, 1, 32}, {1, 2, 32, 5, 32}, {1, 2, 32, 0, 32}, {1, 2, 32, 1, 33},
 		{1, 2, 32, 1, 0}, {1, 2, 32, 1, 544}, {1, 2, 160, 1, 32}, {1, 32, 32, 32, 32}} {
-		if s.fits() || s.check() == nil {
+		if s.fits() || s.check(nil) == nil {
 			t.Errorf("%+v fits", s)
 		}
 	}

@@ -43,7 +43,7 @@ type Layers uint8
 
 const (
 	LayersParts Layers = iota // seven launches a layer, and fourteen back
-	LayersFused               // one launch, and two back, for up to 32 nodes; in parts where a layer does not fit
+	LayersFused               // one launch, and two back, for up to 32 nodes; in parts where a layer does not fit the device
 )
 
 func (l Layers) String() string {
@@ -117,8 +117,11 @@ func New(rec *device.Recorder, cfg Config, batch int, opt Options) (*Model, erro
 	if opt.TF32 {
 		m.mm, fused = tensorProducts, &tensorLayer
 	}
-	if opt.Layers == LayersFused && m.layerSize().fits() {
+	if size := m.layerSize(); opt.Layers == LayersFused && size.fits() && 4*size.shared() <= rec.Device().SharedMemory() {
 		m.whole = fused
+	}
+	if n := 4 * rolloutShared(cfg.Nodes(), cfg.Width, cfg.Heads); opt.Rollout == RolloutFused && n > rec.Device().SharedMemory() {
+		return nil, fmt.Errorf("model: the fused rollout of %d nodes takes %d bytes of shared memory, and a block of %s has %d; decode in steps", cfg.Nodes(), n, rec.Device().Name(), rec.Device().SharedMemory())
 	}
 	m.allocate()
 	if opt.Embed == EmbedHoisted {

@@ -150,10 +150,10 @@ func (m *Model) allocateGradients() {
 	m.floats(&g.fixed, m.batch*d)
 	m.floats(&g.mean, m.batch*d)
 	m.floats(&g.x, rows*d)
-	m.floats(&g.att, rows*d)
 	m.floats(&g.wide, rows*3*d)
 	m.floats(&g.hidden, rows*m.cfg.Hidden)
 	if m.whole == nil {
+		m.floats(&g.att, rows*d)
 		m.floats(&g.scratch, normScratch(rows, d))
 		return
 	}

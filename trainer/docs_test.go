@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "rewrite docs/variants.md")
 func TestVariantsDocument(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Variants of the trainer\n\nMade from the tables in package trainer by `go test ./trainer -update`.\n\n")
-	b.WriteString("Every variant trains the same: routes, costs and parameters are equal to the bit; where another engine or the fused\nrollout rounds differently, to 1e-4 (`TestVariantsAgree`). A variant is a name for a set of factors; what is not said is\nas in `cpu_loop`. Run one with `gputax run -run Epoch -variant NAME` or `gputax train -variant NAME`.\n\n")
+	b.WriteString("Every variant trains the same: routes, costs and parameters are equal to the bit; where another engine, fused layers\nor the fused rollout round differently, to 1e-4 (`TestVariantsAgree`). A variant is a name for a set of factors; what is not said is\nas in `cpu_loop`. Run one with `gputax run -run Epoch -variant NAME` or `gputax train -variant NAME`.\n\n")
 	b.WriteString("| variant | what it does | factors | write-up |\n|---|---|---|---|\n")
 	for _, v := range Variants {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", v.Name, v.About, code(v.Set), v.WriteUp)

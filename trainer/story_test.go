@@ -135,7 +135,7 @@ func TestRoutesAndCosts(t *testing.T) {
 // A trained policy is better than a fresh one, and replaces the baseline.
 func TestLearns(t *testing.T) {
 	opt := small()
-	opt.Epoch, opt.Rate = 150*64, 5e-3
+	opt.Epoch, opt.Rate, opt.Model.Width = 150*64, 5e-3, 16
 	tr := open(t, host.New(), opt, factorsOf(t, "gpu_fused", "batch=64"))
 	e, err := NewEvaluator(tr.rec, opt.Model, 256)
 	if err != nil {
@@ -235,19 +235,23 @@ func refuseCheckpoints(t *testing.T, opt Options, f Factors, path string) {
 	otherSeed, otherRun := opt, opt
 	otherSeed.Seed++
 	otherRun.Run = "another learning rate"
+	fused := f
+	fused.Layers = "fused"
 	for name, c := range map[string]struct {
 		opt  Options
+		f    Factors
 		path string
 		want string
 	}{
-		"truncated":    {opt, write(data[:len(data)-100]), "truncated"},
-		"altered":      {opt, write(altered), "altered"},
-		"foreign":      {opt, write([]byte("hello")), "bad"},
-		"another seed": {otherSeed, path, "another run"},
-		"another rate": {otherRun, path, "another run"},
-		"missing":      {opt, filepath.Join(t.TempDir(), "none"), "no such file"},
+		"truncated":      {opt, f, write(data[:len(data)-100]), "truncated"},
+		"altered":        {opt, f, write(altered), "altered"},
+		"foreign":        {opt, f, write([]byte("hello")), "bad"},
+		"another seed":   {otherSeed, f, path, "another run"},
+		"another rate":   {otherRun, f, path, "another run"},
+		"another layers": {opt, fused, path, "another run"},
+		"missing":        {opt, f, filepath.Join(t.TempDir(), "none"), "no such file"},
 	} {
-		tr := open(t, host.New(), c.opt, f)
+		tr := open(t, host.New(), c.opt, c.f)
 		before, err := tr.Params()
 		if err != nil {
 			t.Fatal(err)
@@ -258,6 +262,32 @@ func refuseCheckpoints(t *testing.T, opt Options, f Factors, path string) {
 		}
 		if after, err := tr.Params(); err != nil || !slices.Equal(after, before) {
 			t.Errorf("%s: the parameters changed (%v)", name, err)
+		}
+	}
+}
+
+// What checkpoints say of layers: nothing where they run in parts, as before
+// there was a choice.
+func TestCheckpointLayers(t *testing.T) {
+	for layers, want := range map[string]bool{"parts": false, "fused": true} {
+		path := filepath.Join(t.TempDir(), "c")
+		tr := open(t, host.New(), small(), factorsOf(t, "cpu_loop", "batch=8", "layers="+layers))
+		if err := tr.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := tr.Restore(path); err != nil {
+			t.Error(err)
+		}
+		f, err := model.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var run map[string]any
+		if err := f.Get(headerRun, &run); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := run["layers"]; ok != want {
+			t.Errorf("layers=%s: %v", layers, run)
 		}
 	}
 }

@@ -30,6 +30,7 @@ type Device struct {
 	drv    *driver
 	name   string
 	about  string
+	shared int // bytes a block can have
 	start  time.Time
 	handle int32   // the CUdevice
 	ctx    uintptr // its primary context; 0 before Open is done and after Close
@@ -58,6 +59,9 @@ func (d *Device) Name() string { return d.name }
 // Describe is the card's name, compute capability and memory, and the driver's
 // version, for reports.
 func (d *Device) Describe() string { return d.about }
+
+// SharedMemory implements device.Device.
+func (d *Device) SharedMemory() int { return d.shared }
 
 // Clock implements device.Device.
 func (d *Device) Clock() device.Clock { return device.Real }

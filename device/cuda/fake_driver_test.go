@@ -25,7 +25,7 @@ func (f *fake) driver() *driver {
 		primaryCtxRelease: func(dev int32) result { f.retained[dev]--; return f.fails["primaryCtxRelease"] },
 	}
 	d.deviceGetAttribute = func(v *int32, a, _ int32) result {
-		*v = map[int32]int32{attributeMajor: 9, attributeMinor: 0}[a]
+		*v = map[int32]int32{attributeMajor: 9, attributeMinor: 0, attributeShared: 227 << 10}[a]
 		return f.fails["deviceGetAttribute"]
 	}
 	d.primaryCtxRetain = func(ctx *uintptr, dev int32) result {

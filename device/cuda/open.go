@@ -149,6 +149,11 @@ func (dev *Device) setup(ordinal int) error {
 	if dev.about, err = d.describe(dev.handle); err != nil {
 		return err
 	}
+	var shared int32
+	if r := d.deviceGetAttribute(&shared, attributeShared, dev.handle); r != 0 {
+		return d.fail(r, "cuDeviceGetAttribute(%d)", attributeShared)
+	}
+	dev.shared = int(shared)
 	if r := d.primaryCtxRetain(&dev.ctx, dev.handle); r != 0 {
 		dev.ctx = 0
 		return d.fail(r, "cuDevicePrimaryCtxRetain(%d)", ordinal)

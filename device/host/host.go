@@ -5,6 +5,7 @@ package host
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"gputax/device"
@@ -125,6 +126,9 @@ func (d *Device) Sync(device.Stream) error { return nil }
 
 // HostWork implements device.Device.
 func (d *Device) HostWork(device.HostWork) {}
+
+// SharedMemory implements device.Device: bodies need none.
+func (d *Device) SharedMemory() int { return math.MaxInt }
 
 // Close implements device.Device.
 func (d *Device) Close() error { return nil }
