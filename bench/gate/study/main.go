@@ -10,7 +10,8 @@
 // different orders in memory, and keeps every pair of runs. aa and power replay
 // them through the gate: each comparison draws blocks of consecutive pairs at
 // random, so that what disturbs several runs in a row does so there too.
-// docs/results keeps what they print as gate_aa.txt and gate_power.txt.
+// docs/results keeps what they print as gate_aa.txt, gate_power.txt and
+// gate_live.txt.
 package main
 
 import (
