@@ -20,6 +20,9 @@ type ExplainOptions struct {
 	// They must be of this benchmark alone: what they add up to is taken to be
 	// the time of its ops.
 	OldCPU, NewCPU *profile.Profile
+	// Real says that the difference is known to be one, by a test such as the
+	// gate's. Otherwise medians in each other's range are noise.
+	Real bool
 }
 
 // ErrNoTime is the error of a benchmark whose two sides have no unit of time in
@@ -74,7 +77,13 @@ type Part struct {
 	After    float64 `json:"after_ns"`
 	NS       float64 `json:"ns"`       // After less Before
 	Fraction float64 `json:"fraction"` // of the difference
+
+	// Error is the standard error of NS that comes from a CPU profile's sampling.
+	Error float64 `json:"error_ns,omitempty"`
 }
+
+// clear says that chance in the sampling hardly explains the change.
+func (p *Part) clear() bool { return math.Abs(p.NS) > 3*p.Error }
 
 // Explain says what of the difference between two sides' results of a benchmark
 // is in its counters, phases and host functions. It names a culprit only where
@@ -94,7 +103,7 @@ func Explain(old, new *Results, name string, opt ExplainOptions) (*Explanation, 
 	for _, d := range differences(&old.config, &new.config) {
 		x.Warnings = append(x.Warnings, d.Error())
 	}
-	x.Noise = x.Delta == 0 || !Exact(unit) && withinRanges(before, after)
+	x.Noise = x.Delta == 0 || !Exact(unit) && !opt.Real && withinRanges(before, after)
 	x.phases(old, new)
 	x.events(old, new, opt.Prices)
 	switch {
@@ -230,6 +239,10 @@ func (x *Explanation) judge() {
 		return
 	case x.PricedBy != "" && len(x.Events) > 0 && enough(x.Explained):
 		x.name(x.Events[0].Name, x.Events[0].Fraction, "counted events", x.Explained)
+		return
+	case len(x.Functions) > 0 && enough(x.FunctionsExplained) && !x.Functions[0].clear():
+		x.Verdict = fmt.Sprintf("No culprit is named: host functions come to %s of the difference, but the change of the largest, %s, is not clear of what sampling does. Longer profiles would tell.",
+			fractionText(x.FunctionsExplained), x.Functions[0].Name)
 		return
 	case len(x.Functions) > 0 && enough(x.FunctionsExplained):
 		x.name(x.Functions[0].Name, x.Functions[0].Fraction, "host functions", x.FunctionsExplained)

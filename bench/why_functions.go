@@ -3,6 +3,7 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -24,12 +25,12 @@ func (x *Explanation) functions(old, new *profile.Profile) error {
 	if err != nil {
 		return fmt.Errorf("the new CPU profile: %w", err)
 	}
-	for name, ns := range before {
-		x.Functions = append(x.Functions, x.part(Part{Name: name, Before: ns, After: after[name]}))
+	for name, t := range before {
+		x.Functions = append(x.Functions, x.part(Part{Name: name, Before: t.ns, After: after[name].ns, Error: math.Hypot(t.error(), after[name].error())}))
 	}
-	for name, ns := range after {
+	for name, t := range after {
 		if _, ok := before[name]; !ok {
-			x.Functions = append(x.Functions, x.part(Part{Name: name, After: ns}))
+			x.Functions = append(x.Functions, x.part(Part{Name: name, After: t.ns, Error: t.error()}))
 		}
 	}
 	total := 0.0
@@ -46,24 +47,45 @@ func (x *Explanation) functions(old, new *profile.Profile) error {
 	return nil
 }
 
-// ownTimes is each function's own CPU time in a profile, in nanoseconds an op
-// that takes perOp.
-func ownTimes(p *profile.Profile, perOp float64) (map[string]float64, error) {
-	index := -1
+// ownTime is a function's own time an op, and how many samples say so.
+type ownTime struct{ ns, samples float64 }
+
+// error is the standard error of the time: the samples in a function are as
+// many as chance makes them.
+func (t ownTime) error() float64 {
+	if t.samples == 0 {
+		return 0
+	}
+	return t.ns / math.Sqrt(t.samples)
+}
+
+// ownTimes is each function's own CPU time in a profile, for an op that takes
+// perOp nanoseconds.
+func ownTimes(p *profile.Profile, perOp float64) (map[string]ownTime, error) {
+	index, counts := -1, -1
 	for i, t := range p.SampleType {
-		if t.Type == "cpu" && t.Unit == "nanoseconds" {
+		switch {
+		case t.Type == "cpu" && t.Unit == "nanoseconds":
 			index = i
+		case t.Type == "samples" && t.Unit == "count":
+			counts = i
 		}
 	}
 	if index < 0 {
 		return nil, errors.New("it has no CPU time; make it with go test -cpuprofile")
 	}
-	times, total := map[string]float64{}, 0.0
+	times, total := map[string]ownTime{}, 0.0
 	for _, s := range p.Sample {
 		v := float64(s.Value[index])
 		total += v
 		if len(s.Location) > 0 && len(s.Location[0].Line) > 0 && s.Location[0].Line[0].Function != nil {
-			times[s.Location[0].Line[0].Function.Name] += v
+			name := s.Location[0].Line[0].Function.Name
+			t := times[name]
+			t.ns += v
+			if counts >= 0 {
+				t.samples += float64(s.Value[counts])
+			}
+			times[name] = t
 		}
 	}
 	if total == 0 {
@@ -72,8 +94,9 @@ func ownTimes(p *profile.Profile, perOp float64) (map[string]float64, error) {
 	if p.DurationNanos > 0 {
 		total = float64(p.DurationNanos)
 	}
-	for name := range times {
-		times[name] *= perOp / total
+	for name, t := range times {
+		t.ns *= perOp / total
+		times[name] = t
 	}
 	return times, nil
 }

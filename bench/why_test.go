@@ -114,6 +114,9 @@ func TestExplainMeasured(t *testing.T) {
 	old := side(t, "100 ns/op 10 cost-ns/op 5 gpu-ns/op 1 launches/op", "110 ns/op 11 cost-ns/op 5 gpu-ns/op 1 launches/op", "90 ns/op 12 cost-ns/op 5 gpu-ns/op 1 launches/op")
 	noise := side(t, "105 ns/op 9 launches/op", "95 ns/op 9 launches/op", "107 ns/op 9 launches/op")
 	x := explain(t, old, noise, bench.ExplainOptions{Prices: &prices})
+	if real := explain(t, old, noise, bench.ExplainOptions{Prices: &prices, Real: true}); real.Noise || strings.Contains(real.Verdict, "noise") {
+		t.Errorf("a difference that is known to be one: %+v", real)
+	}
 	if x.Before != 100 || x.After != 105 || !x.Noise || x.Culprit != "" || !strings.Contains(x.Verdict, "noise") {
 		t.Errorf("%+v", x)
 	}
@@ -163,7 +166,7 @@ func cpuProfile(duration int64, functions ...any) *profile.Profile {
 	top := location("main")
 	for i := 0; i < len(functions); i += 2 {
 		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{location(functions[i].(string)), top},
-			Value: []int64{1, int64(functions[i+1].(int))}})
+			Value: []int64{int64(functions[i+1].(int)), int64(functions[i+1].(int))}}) // a sample a nanosecond
 	}
 	return p
 }
@@ -187,6 +190,18 @@ func TestExplainFunctions(t *testing.T) {
 	}
 	if x.Culprit != "collate" || math.Abs(x.FunctionsExplained-0.9) > 1e-9 || len(x.Functions) != 3 {
 		t.Errorf("%q is the culprit, %g explained: %s", x.Culprit, x.FunctionsExplained, x.Verdict)
+	}
+	// Few samples say little, and no culprit.
+	few := func(p *profile.Profile) *profile.Profile {
+		p = p.Copy()
+		for _, s := range p.Sample {
+			s.Value[0] = min(s.Value[0], 4)
+		}
+		return p
+	}
+	x = explain(t, side(t, "100 ns/op"), side(t, "300 ns/op"), bench.ExplainOptions{OldCPU: few(old), NewCPU: few(new)})
+	if f := x.Functions[0]; x.Culprit != "" || !strings.Contains(x.Verdict, "collate, is not clear of what sampling does") || math.Abs(f.Error-math.Hypot(10, 115)) > 1e-9 {
+		t.Errorf("%q, off by %g: %s", x.Culprit, f.Error, x.Verdict)
 	}
 	x = explain(t, side(t, "100 sim-ns/op"), side(t, "300 sim-ns/op"), bench.ExplainOptions{OldCPU: old, NewCPU: new})
 	if x.Functions != nil || len(x.Warnings) != 1 {

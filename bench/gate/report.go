@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,11 +116,16 @@ func (g *gate) settleRow(row *bench.Row, s *state) {
 	}
 }
 
-// profileTime is how long a benchmark runs for a profile: a hundred samples.
-const profileTime = "1s"
-
 // mostProfiles is how many benchmarks are profiled.
-const mostProfiles = 5
+const mostProfiles = 3
+
+// profileTime is how long a benchmark runs for a profile, that is to show where
+// a relative change is: until chance in the sampling, a hundred samples a
+// second, is a third of it, within reason.
+func profileTime(change float64) time.Duration {
+	seconds := 2 * math.Pow(3/change, 2) / 100
+	return time.Duration(max(1, min(30, math.Ceil(seconds)))) * time.Second
+}
 
 // profile takes CPU profiles of the benchmarks that fail by time.
 func (g *gate) profile(ctx context.Context, r *Report) error {
@@ -133,7 +139,8 @@ func (g *gate) profile(ctx context.Context, r *Report) error {
 			continue
 		}
 		done = append(done, key)
-		g.Log("profile of both sides: %s", key.name)
+		took := profileTime(row.Delta)
+		g.Log("profile of both sides, %v each: %s", took, key.name)
 		if err := os.MkdirAll(g.Profiles, 0o777); err != nil {
 			return err
 		}
@@ -144,7 +151,7 @@ func (g *gate) profile(ctx context.Context, r *Report) error {
 			if err != nil {
 				return err
 			}
-			request := Request{Package: key.pkg, Bench: Exactly(key.name), Time: profileTime, Count: 1, CPUProfile: full}
+			request := Request{Package: key.pkg, Bench: Exactly(key.name), Time: took.String(), Count: 1, CPUProfile: full}
 			if _, err := g.run(ctx, side, request); err != nil {
 				return err
 			}

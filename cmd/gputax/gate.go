@@ -233,7 +233,7 @@ func explainFailures(r *gate.Report) error {
 			continue
 		}
 		done = append(done, row.Benchmark)
-		var o resultsFlags
+		o := resultsFlags{real: !row.Exact}
 		for _, p := range r.Profiles {
 			if p.Package == row.Pkg && strings.HasPrefix(row.Benchmark, p.Benchmark) {
 				o.oldCPU, o.newCPU = p.Old, p.New

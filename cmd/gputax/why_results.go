@@ -27,6 +27,7 @@ type resultsFlags struct {
 	profile        string // prices, where the device's name does not say
 	oldCPU, newCPU string
 	beside         bool // the CPU profiles were found, not named
+	real           bool // the differences are known to be ones
 	imports        importFlags
 }
 
@@ -148,7 +149,7 @@ func explainNames(old, new *bench.Results, names []string, o resultsFlags) ([]*b
 		if own := o.imports.prices(); own != nil && o.profile == "" {
 			prices = own
 		}
-		opt.Prices = prices
+		opt.Prices, opt.Real = prices, o.real
 		x, err := bench.Explain(old, new, name, opt)
 		if errors.Is(err, bench.ErrNoTime) {
 			continue
