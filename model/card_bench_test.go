@@ -39,43 +39,35 @@ func replayed(b *testing.B, rec *device.Recorder, run func() error) {
 	must(rec.FreeGraph(graph))
 }
 
-// part is one of the methods.
-type part struct {
-	name string
-	run  func() error
-}
-
 // BenchmarkCard is the methods on the card at the reference size, and every
 // product that they launch.
 func BenchmarkCard(b *testing.B) {
 	card := openCard(b)
 	for _, tf32 := range []bool{false, true} {
-		for _, way := range []Rollout{RolloutSteps, RolloutFused} {
-			f := newFixture(b, card, Tiny(), 128, Options{TF32: tf32, Rollout: way})
+		for _, ways := range []struct {
+			opt                                 Options
+			rollout, encode, evaluate, backward string // names; none for what the options do not change
+		}{
+			{Options{TF32: tf32}, "rollout_steps", "encode", "evaluate", "backward"},
+			{Options{TF32: tf32, Rollout: RolloutFused, Layers: LayersFused}, "rollout_fused", "encode_fused", "", "backward_fused"},
+		} {
+			f := newFixture(b, card, Tiny(), 128, ways.opt)
 			f.step()
-			parts := []part{
-				{"rollout_" + way.String(), func() error { return f.Rollout(f.params, false) }},
-				{"encode", func() error { return f.Encode(f.params) }},
-				{"evaluate", func() error { return f.Evaluate(f.params) }},
-				{"backward", func() error { return f.Backward(f.params) }},
+			for _, p := range []struct {
+				name string
+				run  func() error
+			}{
+				{ways.rollout, func() error { return f.Rollout(f.params, false) }},
+				{ways.encode, func() error { return f.Encode(f.params) }},
+				{ways.evaluate, func() error { return f.Evaluate(f.params) }},
+				{ways.backward, func() error { return f.Backward(f.params) }},
+			} {
+				if p.name != "" {
+					b.Run(fmt.Sprintf("part=%s/tf32=%v", p.name, tf32), func(b *testing.B) { replayed(b, f.rec, p.run) })
+				}
 			}
-			if way == RolloutFused {
-				parts = parts[:1]
-			}
-			fused := newFixture(b, card, Tiny(), 128, Options{TF32: tf32, Layers: LayersFused})
-			fused.step()
-			if way == RolloutFused {
-				parts = append(parts, []part{
-					{"encode_fused", func() error { return fused.Encode(fused.params) }},
-					{"backward_fused", func() error { return fused.Backward(fused.params) }}}...)
-			}
-			for _, p := range parts {
-				b.Run(fmt.Sprintf("part=%s/tf32=%v", p.name, tf32), func(b *testing.B) { replayed(b, f.rec, p.run) })
-			}
-			for _, f := range []*fixture{f, fused} {
-				f.must(f.Close())
-				f.must(f.rec.Free(f.params))
-			}
+			f.must(f.Close())
+			f.must(f.rec.Free(f.params))
 		}
 	}
 	for _, k := range []struct {

@@ -92,9 +92,9 @@ func (s layerSize) dims() device.Dims {
 	return device.Dims{X: parts, Threads: 512, Shared: 4 * s.shared()}
 }
 
-// check refuses sizes that do not fit, and buffers whose elements cannot be read
-// four at a time.
-func (s layerSize) check(a device.Args) error {
+// needs refuses a layer that does not fit, buffers whose elements cannot be read
+// four at a time, and what needs refuses.
+func (s layerSize) needs(a device.Args, sizes ...int) error {
 	for i := range a {
 		if a.Kind(i) == device.KindBuffer && a.Buffer(i).Addr()%16 != 0 {
 			return fmt.Errorf("argument %d begins at no multiple of 16 bytes: %w", i, device.ErrArguments)
@@ -103,7 +103,7 @@ func (s layerSize) check(a device.Args) error {
 	if !s.fits() {
 		return fmt.Errorf("a layer of %d nodes, width %d, %d heads and %d hidden units does not fit: %w", s.nodes, s.width, s.heads, s.hidden, device.ErrArguments)
 	}
-	return nil
+	return needs(a, sizes...)
 }
 
 func (s layerSize) rows() int  { return s.batch * s.nodes }
@@ -151,12 +151,9 @@ func newLayerForward(symbol string, tensors bool) *device.Kernel {
 			"wqkv wout gamma1 beta1 w1 b1 w2 b2 gamma2 beta2", layerInts, ""),
 		Check: func(a device.Args) error {
 			s := layerSizeAt(a, size)
-			if err := s.check(a); err != nil {
-				return err
-			}
 			rows, w, f := s.rows(), s.width, s.hidden
 			n := rows * w
-			return needs(a, n, n, 3*n, s.pairs(), n, n, rows, rows, n, rows*f, n, rows, rows,
+			return s.needs(a, n, n, 3*n, s.pairs(), n, n, rows, rows, n, rows*f, n, rows, rows,
 				3*w*w, w*w, w, w, w*f, f, f*w, w, w, w)
 		},
 		Work: func(a device.Args) device.Work {
@@ -194,13 +191,10 @@ func newLayerBackward(symbol string, tensors bool) *device.Kernel {
 			"wqkv wout gamma1 w1 w2 gamma2", layerInts, ""),
 		Check: func(a device.Args) error {
 			s := layerSizeAt(a, size)
-			if err := s.check(a); err != nil {
-				return err
-			}
 			rows, w, f := s.rows(), s.width, s.hidden
 			n := rows * w
 			parts, _ := s.parts()
-			return needs(a, n, n, rows*f, n, 3*n, parts*4*w, n, rows, rows, rows*f, n, rows, rows, s.pairs(), 3*n,
+			return s.needs(a, n, n, rows*f, n, 3*n, parts*4*w, n, rows, rows, rows*f, n, rows, rows, s.pairs(), 3*n,
 				3*w*w, w*w, w, w*f, f*w, w)
 		},
 		Work: func(a device.Args) device.Work {
@@ -259,13 +253,10 @@ func newLayerGradients(symbol string, tensors bool) *device.Kernel {
 			"batch nodes width hidden", ""),
 		Check: func(a device.Args) error {
 			s := at(a)
-			if err := s.check(a); err != nil {
-				return err
-			}
 			rows, w, f := s.rows(), s.width, s.hidden
 			n := rows * w
 			parts, _ := s.parts()
-			return needs(a, 3*w*w, w*w, w, w, w*f, f, f*w, w, w, w, n, n, n, rows*f, 3*n, n, rows*f, n, parts*4*w)
+			return s.needs(a, 3*w*w, w*w, w, w, w*f, f, f*w, w, w, w, n, n, n, rows*f, 3*n, n, rows*f, n, parts*4*w)
 		},
 		Work: func(a device.Args) device.Work {
 			s := at(a)

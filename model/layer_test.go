@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -73,8 +74,14 @@ func TestLayersThatDoNotFit(t *testing.T) {
 func TestLayerSizes(t *testing.T) {
 	for _, s := range []layerSize{{1, 0, 32, 1, 32}, {1, 33, 32, 1, 32}, {1, 2, 31, 1, 32}, {1, 2, 32, 5, 32}, {1, 2, 32, 0, 32}, {1, 2, 32, 1, 33},
 		{1, 2, 32, 1, 0}, {1, 2, 32, 1, 544}, {1, 2, 160, 1, 32}, {1, 32, 32, 32, 32}} {
-		if s.fits() || s.check(nil) == nil {
+		if s.fits() || s.needs(nil) == nil {
 			t.Errorf("%+v fits", s)
 		}
+	}
+	f := newFixture(t, host.New(), wide32, 3, Options{Layers: LayersFused})
+	odd, err := f.rec.Alloc(4 + 4*f.Layout().Size)
+	f.must(err)
+	if err := f.Encode(odd.Slice(4, 4*f.Layout().Size)); !errors.Is(err, device.ErrArguments) {
+		t.Errorf("parameters that cannot be read four at a time: %v", err)
 	}
 }

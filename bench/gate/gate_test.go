@@ -180,6 +180,13 @@ func TestBudget(t *testing.T) {
 	if len(w.runs) > 10 {
 		t.Errorf("%d runs, when the first told that the budget is too small", len(w.runs))
 	}
+	// The first look, 48 s of runs here, may be late by a tenth of the budget.
+	for budget, want := range map[time.Duration]bench.Verdict{46 * time.Second: bench.Pass, 40 * time.Second: bench.Undecided} {
+		r, _ := gateFakes(t, same, same, func(w *world, o *Options) { w.each, o.Plan.Budget = time.Second, budget })
+		if r.Verdict() != want {
+			t.Errorf("a budget of %v: %v, want %v: %q", budget, r.Verdict(), want, row(t, r, "A", "ns/op").Note)
+		}
+	}
 	// Noisy rows go on to the budget's end, and no further.
 	noisy := []fakeBench{timed("A", 100, 0.3), timed("B", 100, 0.3)}
 	r, w = gateFakes(t, noisy, noisy, func(w *world, o *Options) { w.each, o.Plan.Budget = time.Second, 2*time.Minute })
@@ -276,6 +283,11 @@ func TestProfiles(t *testing.T) {
 	for _, path := range []string{r.Profiles[0].Old, r.Profiles[0].New} {
 		if _, err := os.Stat(path); err != nil {
 			t.Error(err)
+		}
+	}
+	for change, want := range map[float64]time.Duration{0.2: 5 * time.Second, -0.2: 5 * time.Second, 2: time.Second, 0.05: 30 * time.Second, 0: 30 * time.Second} {
+		if got := profileTime(change); got != want {
+			t.Errorf("a profile for a change of %g takes %v, want %v", change, got, want)
 		}
 	}
 	var comment bytes.Buffer

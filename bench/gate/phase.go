@@ -174,8 +174,9 @@ const grace = 0.1
 // sample takes pairs of every job with open rows until it has n that count, and
 // says whether the deadline came first.
 func (p *phase) sample(ctx context.Context, n int, deadline time.Time) (late bool, err error) {
+	var allowed time.Duration
 	if p.next == 0 {
-		deadline = deadline.Add(time.Duration(grace * float64(p.plan.Budget)))
+		allowed = time.Duration(grace * float64(p.plan.Budget))
 	}
 	for round := 1; ; round++ {
 		var todo []*job
@@ -189,7 +190,7 @@ func (p *phase) sample(ctx context.Context, n int, deadline time.Time) (late boo
 		}
 		p.random.Shuffle(len(todo), func(i, k int) { todo[i], todo[k] = todo[k], todo[i] })
 		for i, j := range todo {
-			if p.Now().After(deadline) {
+			if p.Now().After(deadline.Add(allowed)) {
 				return true, nil
 			}
 			p.Progress("round %d, %d of %d: %s", round, i+1, len(todo), j.ids[0].name)
@@ -198,7 +199,7 @@ func (p *phase) sample(ctx context.Context, n int, deadline time.Time) (late boo
 			}
 		}
 		if p.next == 0 && round == 1 {
-			if p.short = max(0, p.remaining(n)-p.deadline.Sub(p.Now())); p.short > 0 {
+			if p.short = max(0, p.remaining(n)-p.deadline.Add(allowed).Sub(p.Now())); p.short > 0 {
 				return true, nil
 			}
 		}

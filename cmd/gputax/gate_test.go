@@ -9,6 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gputax/bench"
+	"gputax/bench/gate"
+
+	"golang.org/x/perf/benchfmt"
 )
 
 // gateModule makes a Git repository with a module of one benchmark that counts
@@ -180,5 +185,25 @@ func gateClean(t *testing.T) {
 	}
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 		t.Errorf("left in the temporary directory: %v %v", left, err)
+	}
+}
+
+// The cause of what the gate's tests call slower is looked for, also where the
+// sides' samples overlap.
+func TestGateCauses(t *testing.T) {
+	samples := func(ns ...float64) (s gate.Samples) {
+		for _, v := range ns {
+			s.Results = append(s.Results, &benchfmt.Result{Name: benchfmt.Name("A/device=host-2"), Iters: 1,
+				Values: []benchfmt.Value{{Value: v * 1e-9, Unit: "sec/op"}}})
+		}
+		return s
+	}
+	r := &gate.Report{Old: samples(100, 110, 120), New: samples(108, 118, 128),
+		Comparison: &bench.Comparison{Rows: []bench.Row{{Benchmark: "A/device=host-2", Unit: "sec/op", Verdict: bench.RowWorse}}}}
+	if err := explainFailures(r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Causes) != 1 || r.Causes[0].Noise || strings.Contains(r.Causes[0].Verdict, "noise") {
+		t.Errorf("causes %+v", r.Causes)
 	}
 }

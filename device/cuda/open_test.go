@@ -57,8 +57,12 @@ func TestWhyHere(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	const want = "NVIDIA Fake, compute capability 9.0, 1.0 GiB, driver for CUDA 13.1"
 	f := newFake()
-	if got := opened(t, f).Describe(); got != want {
+	d := opened(t, f)
+	if got := d.Describe(); got != want {
 		t.Errorf("described as %q, want %q", got, want)
+	}
+	if got := d.SharedMemory(); got != 227<<10 {
+		t.Errorf("%d bytes of shared memory, want %d", got, 227<<10)
 	}
 	all, err := f.driver().list()
 	if err != nil || len(all) != 2 || all[1] != want {
